@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# make                       programs, man pages and libsoftverbs in build/
+# make check                 unit and pair tests of this build
+# make tests                 builds the test programs without running them
+# make install               PREFIX=/usr/local, DESTDIR=
+# make fuzz                  libFuzzer targets for FUZZ_SECONDS each (clang)
+# make SAN=address,undefined | SAN=thread    the same in build/asan or build/tsan
+# make CC=clang ...
+
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+SAN     ?=
+
+ifeq ($(SAN),)
+B := build
+else ifneq ($(findstring thread,$(SAN)),)
+B := build/tsan
+else
+B := build/asan
+endif
+
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra -Wmissing-prototypes -Wshadow -Werror
+CPPFLAGS += -D_GNU_SOURCE -Icommon -DVERBSPERF_VERSION='"$(VERSION)"'
+ALL_CFLAGS = -std=gnu11 $(WARN) -fPIC -pthread $(CFLAGS) $(SANFLAGS) -MMD -MP
+ifneq ($(SAN),)
+SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
+ifneq ($(findstring undefined,$(SAN)),)
+SANFLAGS += -fno-sanitize-recover=undefined
+endif
+# A preloaded device does not go with sanitizers: they link it in, before -libverbs.
+SOFT_IN := $(B)/lib/libsoftverbs.a
+endif
+LIBS := -libverbs -ljansson -lm
+
+COMMON   := $(patsubst common/%.c,$(B)/common/%.o,$(wildcard common/*.c))
+PROGRAMS := $(patsubst perftest/%.c,%,$(wildcard perftest/*.c))
+# softverbs/main.c is the wrapper command, everything else the library.
+SOFT     := $(patsubst softverbs/%.c,$(B)/softverbs/%.o,$(filter-out softverbs/main.c,$(wildcard softverbs/*.c)))
+UNITS    := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
+SOFTTESTS := $(patsubst tests/softverbs/%.c,$(B)/tests/soft_%,$(wildcard tests/softverbs/*.c))
+CONFORM  := $(if $(wildcard tests/conformance/*.c),$(B)/tests/conformance)
+# Programs with a hook object that can hold a stage: for the kill tests only.
+HOLD     := $(if $(wildcard tests/hold/hold.c),$(addprefix $(B)/tests/hold-,$(filter %_lat %_bw,$(PROGRAMS))))
+BINS     := $(addprefix $(B)/bin/,$(PROGRAMS))
+MAN      := $(patsubst %,$(B)/man/%.1,$(PROGRAMS))
+ifneq ($(SOFT),)
+SOFTLIBS := $(B)/lib/libsoftverbs.a $(if $(SAN),,$(B)/lib/libsoftverbs.so)
+endif
+ifneq ($(wildcard softverbs/main.c),)
+BINS += $(B)/bin/softverbs
+endif
+
+all: $(BINS) $(SOFTLIBS) $(if $(SAN),,$(MAN))
+
+tests: all $(UNITS) $(SOFTTESTS) $(CONFORM) $(HOLD)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c $< -o $@
+
+$(B)/lib/libcommon.a: $(COMMON)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/lib/libsoftverbs.a: $(SOFT)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/lib/libsoftverbs.so: $(SOFT) softverbs/libsoftverbs.map
+	@mkdir -p $(@D)
+	$(CC) -shared $(ALL_CFLAGS) -Wl,--version-script=softverbs/libsoftverbs.map -Wl,-soname,libsoftverbs.so \
+		$(SOFT) -o $@ -ldl
+
+$(filter-out $(B)/bin/softverbs,$(BINS)): $(B)/bin/%: $(B)/perftest/%.o $(B)/lib/libcommon.a $(SOFT_IN)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libcommon.a $(if $(SOFT_IN),-Wl$(comma)--whole-archive $(SOFT_IN) -Wl$(comma)--no-whole-archive) $(LIBS) -ldl -o $@
+
+$(B)/bin/softverbs: $(B)/softverbs/main.o $(B)/lib/libcommon.a $(SOFTLIBS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libcommon.a $(LIBS) -o $@
+
+$(B)/tests/hold-%: $(B)/perftest/%.o $(B)/tests/hold/hold.o $(B)/lib/libcommon.a $(SOFT_IN)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(B)/tests/hold/hold.o $(B)/lib/libcommon.a \
+		$(if $(SOFT_IN),-Wl$(comma)--whole-archive $(SOFT_IN) -Wl$(comma)--no-whole-archive) $(LIBS) -ldl -o $@
+
+$(B)/tests/%: $(B)/tests/unit/%.o $(B)/lib/libcommon.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libcommon.a -lcmocka $(LIBS) -o $@
+
+# Tests of the device link it in, so that they run under every sanitizer too.
+$(B)/tests/soft_%: $(B)/tests/softverbs/%.o $(B)/lib/libsoftverbs.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
+		-lcmocka $(LIBS) -ldl -o $@
+
+$(B)/tests/conformance: $(patsubst tests/%.c,$(B)/tests/%.o,$(wildcard tests/conformance/*.c)) $(SOFT_IN)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) \
+		$(if $(SOFT_IN),-Wl$(comma)--whole-archive $(SOFT_IN) -Wl$(comma)--no-whole-archive) $(LIBS) -ldl -o $@
+
+$(B)/man/%.1: $(B)/bin/%
+	@mkdir -p $(@D)
+	$< --man >$@.tmp && mv $@.tmp $@
+
+check: tests
+	scripts/test --quick $(if $(SAN),--san $(SAN))
+
+fuzz:
+	scripts/fuzz $(FUZZ_SECONDS)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	$(if $(SOFTLIBS),install -m 644 $(SOFTLIBS) $(DESTDIR)$(PREFIX)/lib)
+
+clean:
+	rm -rf build
+
+comma := ,
+.PHONY: all tests check fuzz install clean
+.SECONDARY:
+.DELETE_ON_ERROR:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
