@@ -2,7 +2,7 @@
 """Kernel and initramfs of the lab's VMs: fetched from the distribution, unpacked, cached.
 
 The cache is CACHE/kernel/NAME_VERSION/ (the unpacked packages), CACHE/kernel/default (a link to
-the one in use) and CACHE/initramfs/HASH.cpio. Everything is made under another name and renamed
+the one in use), CACHE/initramfs/HASH.cpio and CACHE/vmlinux/HASH. Everything is made under another name and renamed
 into place under one lock, so several runs may start at once.
 """
 import fcntl
@@ -12,6 +12,7 @@ import hashlib
 import lzma
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from contextlib import contextmanager
@@ -53,12 +54,19 @@ def cache_dir():
     return os.path.realpath(path)
 
 
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        os.unlink(path)
+
+
 @contextmanager
 def locked(cache):
     with open(os.path.join(cache, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for left in glob.glob(os.path.join(cache, "tmp.*")):  # of a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
+            remove(left)
         yield
 
 
@@ -196,17 +204,50 @@ def early_modules(kernel):
     return paths
 
 
+def decompressed(data):
+    """By its first bytes; what is not compressed in a way known here comes back as it is."""
+    if data.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMADecompressor().decompress(data)  # ends where the stream does
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.decompress(data)
+    for magic, tool in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")):
+        if data.startswith(magic) and shutil.which(tool):
+            done = subprocess.run([tool, "-dcq"], input=data, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+            return done.stdout or data  # what follows the stream makes an exit code, not an error
+    return data
+
+
+def vmlinux_of(image):
+    """The ELF file inside a bzImage (Documentation/arch/x86/boot.rst), or None."""
+    with open(image, "rb") as f:
+        data = f.read()
+    if data[0x202:0x206] != b"HdrS":
+        return None
+    setup_sectors = data[0x1f1] or 4
+    offset, length = struct.unpack_from("<II", data, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    elf = decompressed(data[start:start + length])
+    return elf if elf.startswith(b"\x7fELF") and b"Xen\0" in elf else None
+
+
+def boot_image(cache, kernel):
+    """What qemu loads. Unpacked here and entered by PVH, a kernel boots 4 s sooner than as bzImage."""
+    final = os.path.join(cache, "vmlinux", digest(kernel.image))
+    if not os.path.exists(final):
+        elf = vmlinux_of(kernel.image)
+        os.makedirs(os.path.dirname(final), exist_ok=True)
+        with open(os.path.join(cache, "tmp.vmlinux"), "wb") as f:
+            f.write(elf or b"")  # an empty file: there is none, do not try again
+        os.rename(f.name, final)
+    return final if os.path.getsize(final) else kernel.image
+
+
 def module_bytes(path):
     with open(path, "rb") as f:
-        data = f.read()
-    if path.endswith(".xz"):
-        return lzma.decompress(data)
-    if path.endswith(".gz"):
-        return gzip.decompress(data)
-    if path.endswith(".zst"):
-        if not shutil.which("zstd"):
-            raise LabError("zstd is missing: install the package zstd", 2)
-        return subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
+        data = decompressed(f.read())
+    if not data.startswith(b"\x7fELF"):
+        raise LabError(f"cannot decompress {path}: apt-get install zstd", 2)
     return data
 
 

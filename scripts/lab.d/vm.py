@@ -14,7 +14,7 @@ def qemu_args(vm):
             "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "q35", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
             "-smp", str(vm.smp), "-m", vm.mem, "-rtc", "base=utc",
-            "-kernel", vm.kernel.image, "-initrd", vm.initrd, "-append", append]
+            "-kernel", vm.image, "-initrd", vm.initrd, "-append", append]
     args += share("root", "/", readonly=True) + share("job", vm.run_dir) + share("out", vm.out_dir)
     log = escape(os.path.join(vm.job, "console"))
     if vm.shell:  # Ctrl-a x ends the VM
@@ -77,8 +77,8 @@ class Stream:
 class Vm:
     """A VM with the name run, a or b; its files lie in RUN_DIR/NAME."""
 
-    def __init__(self, name, kernel, initrd, run_dir, out_dir, smp, mem, wire=None, shell=False):
-        self.name, self.kernel, self.initrd = name, kernel, initrd
+    def __init__(self, name, image, initrd, run_dir, out_dir, smp, mem, wire=None, shell=False):
+        self.name, self.image, self.initrd = name, image, initrd
         self.run_dir, self.out_dir, self.smp, self.mem = run_dir, out_dir, smp, mem
         self.wire, self.shell = wire, shell
         self.job = os.path.join(run_dir, name)
@@ -86,7 +86,7 @@ class Vm:
         prefix = f"{name.upper()}| ".encode() if wire is not None else b""
         self.streams = [Stream(os.path.join(self.job, f"std{s}"), fd, prefix)
                         for s, fd in (("out", 1), ("err", 2))]
-        self.process = self.started = self.code = None
+        self.process = self.started = self.code = self.why = None
 
     def write_job(self, argv, env):
         for name, words in (("argv", argv), ("env", [f"{k}={v}" for k, v in env.items()])):
