@@ -18,50 +18,48 @@ static inline uint64_t cycles_gettime(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-#if !defined(CYCLES_NO_COUNTER) && (defined(__x86_64__) || defined(__i386__))
-#define CYCLES_HAVE_COUNTER 1
-#define CYCLES_NAME	    "tsc"
-#define CYCLES_KERNEL_NAME  "tsc"
+#if defined(CYCLES_NO_COUNTER)
+/* As on a CPU that is not listed. */
+#elif defined(__x86_64__) || defined(__i386__)
+#define CYCLES_NAME	   "tsc"
+#define CYCLES_KERNEL_NAME "tsc"
+#define CYCLES_ORDER	   "lfence\n\t"
 #define CYCLES_READ(order, v)                                                                      \
 	do {                                                                                       \
 		uint32_t lo_, hi_;                                                                 \
 		__asm__ volatile(order "rdtsc" : "=a"(lo_), "=d"(hi_)::"memory");                  \
 		v = (uint64_t)hi_ << 32 | lo_;                                                     \
 	} while (0)
-#define CYCLES_ORDER "lfence\n\t"
-#elif !defined(CYCLES_NO_COUNTER) && defined(__aarch64__)
-#define CYCLES_HAVE_COUNTER   1
+#elif defined(__aarch64__)
 #define CYCLES_NAME	      "cntvct"
 #define CYCLES_KERNEL_NAME    "arch_sys_counter"
-#define CYCLES_READ(order, v) __asm__ volatile(order "mrs %0, cntvct_el0" : "=r"(v)::"memory")
 #define CYCLES_ORDER	      "isb\n\t"
-#elif !defined(CYCLES_NO_COUNTER) && defined(__powerpc64__)
-#define CYCLES_HAVE_COUNTER   1
+#define CYCLES_READ(order, v) __asm__ volatile(order "mrs %0, cntvct_el0" : "=r"(v)::"memory")
+#elif defined(__powerpc64__)
 #define CYCLES_NAME	      "timebase"
 #define CYCLES_KERNEL_NAME    "timebase"
-#define CYCLES_READ(order, v) __asm__ volatile(order "mfspr %0, 268" : "=r"(v)::"memory")
 #define CYCLES_ORDER	      "isync\n\t"
-#elif !defined(CYCLES_NO_COUNTER) && defined(__riscv) && __riscv_xlen == 64
-#define CYCLES_HAVE_COUNTER   1
+#define CYCLES_READ(order, v) __asm__ volatile(order "mfspr %0, 268" : "=r"(v)::"memory")
+#elif defined(__riscv) && __riscv_xlen == 64
 #define CYCLES_NAME	      "time"
 #define CYCLES_KERNEL_NAME    "riscv_clocksource"
+#define CYCLES_ORDER	      "fence ir, ir\n\t" /* a CSR read counts as device input */
 #define CYCLES_READ(order, v) __asm__ volatile(order "rdtime %0" : "=r"(v)::"memory")
-#define CYCLES_ORDER	      "fence ir, ir\n\t"
-#elif !defined(CYCLES_NO_COUNTER) && defined(__s390x__)
-/* stck waits until the value is unique and serialises; stckf does neither. */
-#define CYCLES_HAVE_COUNTER   1
+#elif defined(__s390x__)
 #define CYCLES_NAME	      "stck"
 #define CYCLES_KERNEL_NAME    "tod"
+#define CYCLES_ORDER	      "stck" /* serialises; the other is stckf, which does not */
+#define CYCLES_PLAIN	      ".insn s,0xb27c0000,"
 #define CYCLES_READ(order, v) __asm__ volatile(order " %0" : "=Q"(v)::"memory", "cc")
-#define CYCLES_ORDER	      "stck"
-#define CYCLES_PLAIN	      ".insn s,0xb27c0000," /* stckf */
-#else
-/* clock_source_default() is CLOCK_SRC_GETTIME then, and so is every read. */
+#endif
+
+#ifdef CYCLES_READ
+#define CYCLES_HAVE_COUNTER 1
+#else /* clock_source_default() is CLOCK_SRC_GETTIME then, and so is every read */
 #define CYCLES_HAVE_COUNTER   0
 #define CYCLES_NAME	      "none"
 #define CYCLES_KERNEL_NAME    ""
 #define CYCLES_READ(order, v) (v = cycles_gettime())
-#define CYCLES_ORDER
 #endif
 #ifndef CYCLES_PLAIN
 #define CYCLES_PLAIN ""

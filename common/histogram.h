@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Log-linear histogram in constant memory, for runs whose samples do not fit: 128 buckets an
- * octave, so a percentile is off by at most 0.4 %, and exact below 256. Minimum, maximum, count
- * and sum are exact. 58 KiB: keep it off the stack.
+ * octave, so a percentile is off by at most 0.4 %, and exact below 256. Minimum, maximum and count
+ * are exact; mean and deviation as good as a double. 58 KiB: keep it off the stack.
  */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
@@ -14,9 +14,8 @@
 
 struct histogram {
 	uint64_t count, min, max, max_at; /* max_at: 1-based */
-	uint64_t sum_lo, sum_hi; /* 128 bits */
-	uint64_t shift; /* the first sample; deviations are kept from here, so that they stay small */
-	double sum_sq; /* of (v - shift) */
+	uint64_t shift; /* the first sample; sums are of v - shift, so that they stay small */
+	double sum, sum_sq;
 	uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
@@ -31,17 +30,18 @@ static inline void histogram_add(struct histogram *h, uint64_t v)
 {
 	double d;
 
-	if (__builtin_expect(!h->count, 0))
-		h->shift = v;
+	if (__builtin_expect(!h->count, 0)) {
+		h->shift = h->max = v;
+		h->max_at = 1;
+	}
 	d = (double)(int64_t)(v - h->shift);
 	h->bucket[histogram_index(v)]++;
 	h->count++;
-	h->sum_lo += v;
-	h->sum_hi += h->sum_lo < v;
+	h->sum += d;
 	h->sum_sq += d * d;
 	if (__builtin_expect(v < h->min, 0))
 		h->min = v;
-	if (__builtin_expect(v > h->max || !h->max_at, 0)) {
+	if (__builtin_expect(v > h->max, 0)) {
 		h->max = v;
 		h->max_at = h->count;
 	}

@@ -43,6 +43,13 @@ uint64_t stats_rank(uint64_t n, uint64_t per);
  */
 int stats_median_ranks(uint64_t n, double level, uint64_t *lo, uint64_t *hi);
 
+/*
+ * Fills the median, its interval and the percentiles of s->n samples; at(set, rank) is the value
+ * of a 1-based rank.
+ */
+void stats_from_ranks(struct stats *s, double (*at)(const void *set, uint64_t rank),
+		      const void *set);
+
 /* Ascending, stable, skips bytes that are the same in all; scratch[n]; the result is in v. */
 void sort_u64(uint64_t *v, size_t n, uint64_t *scratch);
 
