@@ -73,7 +73,7 @@ $(B)/lib/libsoftverbs.a: $(SOFT)
 $(B)/lib/libsoftverbs.so: $(SOFT) softverbs/libsoftverbs.map
 	@mkdir -p $(@D)
 	$(CC) -shared $(ALL_CFLAGS) -Wl,--version-script=softverbs/libsoftverbs.map -Wl,-soname,libsoftverbs.so \
-		$(SOFT) -o $@ -ldl
+		$(SOFT) -o $@ -lm -ldl
 
 $(filter-out $(B)/bin/softverbs,$(BINS)): $(B)/bin/%: $(B)/perftest/%.o $(B)/lib/libcommon.a $(SOFT_IN)
 	@mkdir -p $(@D)

@@ -24,7 +24,6 @@
 enum spec_link { SPEC_LINK_IB, SPEC_LINK_ETH, SPEC_LINK_IWARP };
 enum spec_mode { SPEC_MODE_SHARED, SPEC_MODE_PVM };
 enum { SPEC_RC = 1, SPEC_UC = 2, SPEC_UD = 4 };	/* bits of spec_device.types */
-
 struct spec_port {
 	enum spec_link link;
 	enum ibv_port_state state;	/* down: IBV_PORT_DOWN */
@@ -53,7 +52,7 @@ struct spec_device {
 	uint64_t bw;			/* bit/s, 0: no limit */
 	uint64_t seed;
 	bool complete_post;
-	bool async;			/* with async_seed */
+	bool async;
 	uint64_t async_seed;
 	struct spec_faults fault;
 	char trace[256];		/* empty: none */

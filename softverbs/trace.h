@@ -6,7 +6,8 @@
  *	fault t=NS dev=NAME qpn=0xHEX wr=N id=0xHEX op=NAME len=BYTES kind=NAME arg=TEXT
  *	call  t=NS dev=NAME call=NAME k=N errno=N
  *	event t=NS dev=NAME port=N type=NAME
- *	path  t=NS dev=NAME of=ah|qp qpn=0xHEX dlid=N sl=N grh=0|1 tclass=N flow=0xHEX hop=N sgid=N
+ *	path  t=NS dev=NAME of=ah|qp qpn=0xHEX port=N dlid=N sl=N bits=N grh=0|1 tclass=N flow=0xHEX
+ *	      hop=N sgid=N (on one line)
  *
  * t is CLOCK_MONOTONIC, wr counts the work requests of the device from 1. Lines are buffered and
  * whole; calls from several threads are safe, and a forked child writes a file of its own. A
