@@ -32,28 +32,28 @@ struct clock_ops {
 	uint64_t (*unordered)(void *arg);
 	uint64_t (*raw_ns)(void *arg);
 	int (*invariant)(void *arg); /* 1 yes, 0 no, -1 the CPU does not say */
-	const char *name; /* of the counter, as the kernel's clocksource calls it */
-	const char *sys_root; /* "" for /sys */
+	const char *name;	     /* of the counter, as the kernel's clocksource calls it */
+	const char *sys_root;	     /* stands before /sys/...; "" on the machine itself */
 	void *arg;
 };
 
 struct clock_cert {
 	enum clock_source source;
 	const char *name; /* tsc, cntvct, timebase, time, stck, gettime */
-	double hz; /* refined by clock_cert_refine() */
+	double hz;	  /* refined by clock_cert_refine() */
 	double ppm; /* largest spread of the windows; after refining: rate before against after */
 	double spread_ppm; /* of the windows of the calibration */
 	unsigned int windows;
 	bool invariant_known, invariant;
 	bool kernel_clock; /* the kernel's clocksource is this counter */
-	bool independent; /* the rate was measured against another clock than itself */
+	bool independent;  /* the rate was measured against another clock than itself */
 	bool trusted;
 	bool refined;
-	unsigned int backwards; /* steps back that were seen */
-	const char *why; /* why trusted or not: a phrase */
+	uint64_t backwards; /* steps back that were seen; with one it is not trusted, ever */
+	const char *why;    /* why trusted or not: a phrase */
 	double read_ns, unordered_read_ns; /* cost of one read */
-	double resolution_ns; /* smallest step */
-	struct clock_pair start; /* when the calibration began */
+	double resolution_ns;		   /* smallest step */
+	struct clock_pair start;	   /* when the calibration began */
 };
 
 #define CLOCK_HOLDS_PPM 100.0
@@ -67,7 +67,10 @@ int clock_source_parse(const char *name, enum clock_source *source);
 int clock_calibrate(enum clock_source source, const struct clock_ops *ops, struct clock_cert *cert);
 /* The tightest of a few attempts, below 1 us where clock_gettime is no system call. */
 void clock_pair_read(enum clock_source source, const struct clock_ops *ops, struct clock_pair *p);
-/* t0 before the first lap, t1 after the last: rate and trust from the run itself. */
+/*
+ * t0 before the first lap, t1 after the last: rate and trust from the run itself. Steps back that
+ * the samples showed are added to cert->backwards first.
+ */
 void clock_cert_refine(struct clock_cert *cert, const struct clock_pair *t0,
 		       const struct clock_pair *t1);
 

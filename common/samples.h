@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct samples {
-	uint64_t *v; /* NULL when closed */
-	size_t cap; /* elements */
+	uint64_t *v;  /* NULL when closed */
+	size_t cap;   /* elements */
 	size_t bytes; /* as mapped */
 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RADIX_BITS 8
-#define RADIX_SIZE (1 << RADIX_BITS)
+#define RADIX_BITS   8
+#define RADIX_SIZE   (1 << RADIX_BITS)
 #define RADIX_PASSES (64 / RADIX_BITS)
 
 static void radix_count(const uint64_t *v, size_t n, size_t count[RADIX_PASSES][RADIX_SIZE])

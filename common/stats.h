@@ -12,11 +12,11 @@
 struct stats {
 	uint64_t n, min, max;
 	uint64_t max_at; /* 1-based position of the first maximum in order of measurement */
-	double median; /* the middle one, or the mean of the two middle ones */
+	double median;	 /* the middle one, or the mean of the two middle ones */
 	double mean;
-	double stdev; /* of the sample, n - 1; NAN for n < 2 */
+	double stdev;			/* of the sample, n - 1; NAN for n < 2 */
 	double p90, p99, p99_9, p99_99; /* nearest rank; NAN below 10, 100, 1000, 10000 samples */
-	double ci95_lo, ci95_hi; /* of the median, from order statistics; NAN for n < 6 */
+	double ci95_lo, ci95_hi;	/* of the median, from order statistics; NAN for n < 6 */
 };
 
 /* The same in another unit: usec, cycles, halved or not. */

@@ -191,10 +191,18 @@ static const struct unit *unit_find(const struct unit *table, const char *name)
 int units_parse_time(const char *s, uint64_t *ns)
 {
 	static const struct unit table[] = {
-		{ "", 1000000000 },   { "ns", 1 },	     { "nsec", 1 },
-		{ "us", 1000 },	      { "usec", 1000 },	     { "ms", 1000000 },
-		{ "msec", 1000000 },  { "s", 1000000000 },   { "sec", 1000000000 },
-		{ "m", 60000000000 }, { "min", 60000000000 }, { "h", 3600000000000 },
+		{ "", 1000000000 },
+		{ "ns", 1 },
+		{ "nsec", 1 },
+		{ "us", 1000 },
+		{ "usec", 1000 },
+		{ "ms", 1000000 },
+		{ "msec", 1000000 },
+		{ "s", 1000000000 },
+		{ "sec", 1000000000 },
+		{ "m", 60000000000 },
+		{ "min", 60000000000 },
+		{ "h", 3600000000000 },
 		{ NULL, 0 },
 	};
 	const struct unit *u;
@@ -218,8 +226,8 @@ int units_parse_rate(const char *s, struct units_rate *rate)
 {
 	/* factor: bits of one unit, 0 for messages */
 	static const struct unit table[] = {
-		{ "", 0 },	{ "/s", 0 },  { "msg/s", 0 }, { "b/s", 1 }, { "bit/s", 1 },
-		{ "bps", 1 },	{ "B/s", 8 }, { "Bps", 8 },   { NULL, 0 },
+		{ "", 0 },    { "/s", 0 },  { "msg/s", 0 }, { "b/s", 1 }, { "bit/s", 1 },
+		{ "bps", 1 }, { "B/s", 8 }, { "Bps", 8 },   { NULL, 0 },
 	};
 	const struct unit *u;
 	unsigned int prefix = 0;

@@ -18,7 +18,7 @@ enum latency_kind { LATENCY_FULL_RTT, LATENCY_HALF_RTT };
 
 enum rate_kind {
 	RATE_MESSAGES, /* per second */
-	RATE_BITS, /* bit/s */
+	RATE_BITS,     /* bit/s */
 };
 
 struct units_rate {
@@ -46,8 +46,8 @@ const char *units_print_size(char buf[UNITS_TEXT], uint64_t bytes);
 const char *units_print_time(char buf[UNITS_TEXT], uint64_t ns);
 
 double units_gbit_s(double bytes_per_s); /* 10^9 bit/s */
-double units_mb_s(double bytes_per_s); /* 10^6 byte/s */
-double units_mib_s(double bytes_per_s); /* 2^20 byte/s */
+double units_mb_s(double bytes_per_s);	 /* 10^6 byte/s */
+double units_mib_s(double bytes_per_s);	 /* 2^20 byte/s */
 
 double cycles_to_usec(double cycles, double hz);
 /* Rounded up, so that a deadline is never early; saturates at UINT64_MAX. */
