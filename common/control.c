@@ -237,22 +237,26 @@ int control_try_recv(struct control *c, json_t **msg, struct error *err)
 
 json_t *control_recv(struct control *c, const char *type, uint64_t deadline, struct error *err)
 {
+	const char *other;
 	json_t *msg = NULL;
+	char clean[32];
 
 	for (;;) {
 		int got = control_try_recv(c, &msg, err);
 
 		if (got < 0)
 			return NULL;
-		if (got > 0)
-			break;
-		if (wait_ready(c, POLLIN, deadline, err))
+		if (got == 0 && wait_ready(c, POLLIN, deadline, err))
 			return NULL;
+		if (got == 0)
+			continue;
+		other = json_string_value(json_object_get(msg, "type"));
+		/* A wish to end that came when the run was over already. */
+		if (strcmp(other, "interrupt"))
+			break;
+		json_decref(msg);
 	}
-	if (strcmp(json_string_value(json_object_get(msg, "type")), type)) {
-		char clean[32];
-		const char *other = json_string_value(json_object_get(msg, "type"));
-
+	if (strcmp(other, type)) {
 		error_sanitise(clean, sizeof(clean), other, strlen(other));
 		error_set(err, EXIT_PEER, EPROTO, "peer %s sent %s where %s was due", c->peer,
 			  clean, type);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "options.h"
+
+void *endpoint_send_area(const struct endpoint *e)
+{
+	return e->buffer.addr;
+}
+
+void *endpoint_recv_area(const struct endpoint *e)
+{
+	return (char *)e->buffer.addr + e->area;
+}
+
+/* ENOMEM and EPERM of a registration are nearly always the limit of locked memory. */
+static int registration_failed(size_t bytes, int errnum, struct error *err)
+{
+	struct rlimit lim;
+	char limit[32] = "unlimited";
+
+	if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_cur != RLIM_INFINITY)
+		snprintf(limit, sizeof(limit), "%llu kB", (unsigned long long)lim.rlim_cur >> 10);
+	if (errnum == ENOMEM || errnum == EPERM)
+		return error_set(err, EXIT_FAILED, errnum,
+				 "registering %zu kB; the limit of locked memory is %s (ulimit -l "
+				 "unlimited, memlock in limits.conf, or --ulimit memlock=-1 for a "
+				 "container raises it)", bytes >> 10, limit);
+	return error_set(err, EXIT_FAILED, errnum, "registering %zu kB", bytes >> 10);
+}
+
+int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
+			 const struct endpoint_wish *wish, struct error *err)
+{
+	memset(e, 0, sizeof(*e));
+	e->ctx = ctx;
+	e->in_order = -1;
+	e->area = page_align(wish->area);
+	e->access = wish->access;
+	e->pd = ibv_alloc_pd(ctx);
+	if (!e->pd)
+		return error_set(err, EXIT_FAILED, errno, "ibv_alloc_pd on %s",
+				 ibv_get_device_name(ctx->device));
+	if (buffer_open(&e->buffer, wish->allocator, 2 * e->area, err))
+		return -1;
+	e->mr = ibv_reg_mr(e->pd, e->buffer.addr, e->buffer.bytes, (unsigned int)e->access);
+	if (!e->mr)
+		return registration_failed(e->buffer.bytes, errno, err);
+	return 0;
+}
+
+static struct ibv_qp *create_qp(struct endpoint *e, const struct endpoint_wish *wish,
+				uint32_t inline_size, enum post_kind post, uint32_t *granted)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = e->cq,
+		.recv_cq = e->cq,
+		.cap = {
+			.max_send_wr = wish->tx_depth,
+			/* Some devices refuse 0 although nothing is received. */
+			.max_recv_wr = wish->rx_depth ? wish->rx_depth : 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = inline_size,
+		},
+		.qp_type = wish->type,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = e->pd,
+	};
+	struct ibv_qp *qp;
+
+	if (post == POST_WR) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = wish->wr_ops;
+	}
+	qp = ibv_create_qp_ex(e->ctx, &attr);
+	if (qp)
+		*granted = attr.cap.max_inline_data;
+	return qp;
+}
+
+/* The largest inline size between one that works and one that does not. */
+static struct ibv_qp *bisect_inline(struct endpoint *e, const struct endpoint_wish *wish,
+				    enum post_kind post, struct ibv_qp *qp, uint32_t *granted)
+{
+	uint32_t works = *granted, fails = (uint32_t)wish->inline_size;
+
+	while (works + 1 < fails) {
+		uint32_t mid = works + (fails - works) / 2, got;
+		struct ibv_qp *better = create_qp(e, wish, mid, post, &got);
+
+		if (!better) {
+			fails = mid;
+			continue;
+		}
+		ibv_destroy_qp(qp);
+		qp = better;
+		*granted = got;
+		works = got > mid ? got : mid;
+	}
+	return qp;
+}
+
+static int creation_failed(struct endpoint *e, const struct endpoint_wish *wish, int errnum,
+			   struct error *err)
+{
+	const char *type = wish->type == IBV_QPT_RC ? "RC" : wish->type == IBV_QPT_UC ? "UC" : "UD";
+
+	if (wish->post == POST_WR)
+		return error_set(err, EXIT_MISUSE, errnum,
+				 "%s has no %s queue pair with the ibv_wr_* calls; leave out --post wr",
+				 ibv_get_device_name(e->ctx->device), type);
+	return error_set(err, EXIT_FAILED, errnum, "ibv_create_qp (%s, depth %u, inline %llu) on %s",
+			 type, wish->tx_depth, (unsigned long long)wish->inline_size,
+			 ibv_get_device_name(e->ctx->device));
+}
+
+/*
+ * The first QP finds out what the device grants. ibv_wr_* before ibv_post_send unless the user
+ * chose; when inline is refused, 0 is tried to prove that inline is the cause, then bisected.
+ */
+static struct ibv_qp *first_qp(struct endpoint *e, const struct endpoint_wish *wish,
+			       struct error *err)
+{
+	bool choose = wish->post == OPTION_AUTO;
+	enum post_kind kinds[2] = { choose ? POST_WR : (enum post_kind)wish->post, POST_SEND };
+	uint32_t sizes[2] = { (uint32_t)wish->inline_size, 0 };
+	int first_errno = 0;
+
+	for (int s = 0; s < (sizes[0] ? 2 : 1); s++)
+		for (int k = 0; k < (choose ? 2 : 1); k++) {
+			struct ibv_qp *qp = create_qp(e, wish, sizes[s], kinds[k], &e->inline_granted);
+
+			if (!first_errno)
+				first_errno = errno;
+			if (!qp)
+				continue;
+			e->post = kinds[k];
+			return s ? bisect_inline(e, wish, kinds[k], qp, &e->inline_granted) : qp;
+		}
+	creation_failed(e, wish, first_errno, err);
+	return NULL;
+}
+
+/* PSNs from the kernel's generator, so that a late packet of an earlier run meets no window. */
+static void choose_psns(struct endpoint *e)
+{
+	if (getrandom(e->psns, e->qp_count * sizeof(*e->psns), GRND_NONBLOCK) < 0)
+		for (unsigned int i = 0; i < e->qp_count; i++)
+			e->psns[i] = (uint32_t)lrand48();
+	for (unsigned int i = 0; i < e->qp_count; i++)
+		e->psns[i] &= 0xffffff;
+}
+
+int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
+{
+	int entries = (int)(wish->qps * (wish->tx_depth + wish->rx_depth));
+	uint32_t granted;
+
+	e->inline_asked = (uint32_t)wish->inline_size;
+	e->cq = ibv_create_cq(e->ctx, entries, NULL, NULL, 0);
+	if (!e->cq)
+		return error_set(err, EXIT_FAILED, errno, "ibv_create_cq of %d entries", entries);
+	e->qps = calloc(wish->qps, sizeof(*e->qps));
+	e->psns = calloc(wish->qps, sizeof(*e->psns));
+	if (!e->qps || !e->psns)
+		return error_set(err, EXIT_FAILED, ENOMEM, "%u queue pairs", wish->qps);
+	e->qps[0] = first_qp(e, wish, err);
+	if (!e->qps[0])
+		return -1;
+	for (e->qp_count = 1; e->qp_count < wish->qps; e->qp_count++) {
+		struct ibv_qp *qp = create_qp(e, wish, e->inline_granted, e->post, &granted);
+
+		if (!qp)
+			return creation_failed(e, wish, errno, err);
+		e->qps[e->qp_count] = qp;
+	}
+	choose_psns(e);
+	if (wish->inline_explicit && e->inline_granted < e->inline_asked)
+		error_warn(err, "inline of %u bytes was asked for; the device grants %u",
+			   e->inline_asked, e->inline_granted);
+	return 0;
+}
+
+static void closing_failed(struct error *err, const char *call, int rc)
+{
+	if (rc && !error_is_set(err))
+		error_set(err, EXIT_FAILED, rc, "%s", call);
+}
+
+int endpoint_close(struct endpoint *e, struct error *err)
+{
+	for (unsigned int i = e->qp_count; i > 0; i--)
+		closing_failed(err, "ibv_destroy_qp", ibv_destroy_qp(e->qps[i - 1]));
+	if (e->cq)
+		closing_failed(err, "ibv_destroy_cq", ibv_destroy_cq(e->cq));
+	if (e->mr)
+		closing_failed(err, "ibv_dereg_mr", ibv_dereg_mr(e->mr));
+	buffer_close(&e->buffer);
+	if (e->pd)
+		closing_failed(err, "ibv_dealloc_pd", ibv_dealloc_pd(e->pd));
+	free(e->qps);
+	free(e->psns);
+	memset(e, 0, sizeof(*e));
+	return error_is_set(err) ? -1 : 0;
+}

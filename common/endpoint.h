@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One end's verbs objects: PD, MR, CQ, QPs; their addresses; the way to RTS. Every function
+ * leaves a state that endpoint_close() takes apart in reverse order.
+ */
+#ifndef COMMON_ENDPOINT_H
+#define COMMON_ENDPOINT_H
+
+#include <infiniband/verbs.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "candidate.h"
+#include "error.h"
+#include "memory.h"
+
+#define ENDPOINT_QPS_MAX 16384
+
+enum post_kind { POST_SEND, POST_WR };
+
+/* What a program wants. */
+struct endpoint_wish {
+	enum ibv_qp_type type;
+	unsigned int qps, tx_depth, rx_depth;
+	uint64_t inline_size;   /* bytes to ask for */
+	bool inline_explicit;   /* the user asked for this size */
+	uint64_t post;          /* enum post_kind, or OPTION_AUTO */
+	uint64_t wr_ops;        /* IBV_QP_EX_WITH_... of the ibv_wr_* calls that are used */
+	size_t area;            /* bytes of the send area and of the receive area each */
+	int access;             /* IBV_ACCESS_... of the memory region */
+	const struct memory_allocator *allocator;
+};
+
+struct endpoint {
+	struct ibv_context *ctx; /* borrowed */
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct buffer buffer;
+	struct ibv_mr *mr;
+	struct ibv_qp **qps;
+	uint32_t *psns;
+	unsigned int qp_count;
+	uint32_t inline_asked, inline_granted;
+	enum post_kind post;
+	size_t area;
+	int access;
+	int in_order; /* WRITE data in order: 1 promised, 0 not promised, -1 unknown */
+};
+
+/* Addresses as exchanged. All QPs of an end share port, memory and key. */
+struct endpoint_address {
+	uint16_t lid;
+	bool has_gid;
+	struct gid_entry gid;
+	uint32_t rkey;
+	uint64_t vaddr; /* of the receive area */
+	uint32_t *qpns, *psns; /* malloc'ed */
+	unsigned int qp_count;
+};
+
+/* How the QPs talk; both ends have the same but for the addresses. */
+struct endpoint_path {
+	uint8_t port, sl, traffic_class, hop_limit, path_bits;
+	uint32_t flow_label;
+	int pkey_index, gid_index; /* gid_index -1: no GRH */
+	uint16_t mtu; /* bytes */
+	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
+	uint8_t max_rd_atomic, max_dest_rd_atomic; /* negotiated */
+};
+
+int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
+			 const struct endpoint_wish *wish, struct error *err);
+int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err);
+/* To INIT, RTR and RTS; then asks whether WRITE data arrives in order. */
+int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
+		     const struct endpoint_address *remote, struct error *err);
+/* Any half-open state is fine. The first destroy that fails is told. 0 or -1. */
+int endpoint_close(struct endpoint *e, struct error *err);
+
+void *endpoint_send_area(const struct endpoint *e);
+void *endpoint_recv_area(const struct endpoint *e);
+
+int endpoint_address_fill(struct endpoint_address *a, const struct endpoint *e,
+			  const struct candidate *port, const struct gid_entry *gid);
+void endpoint_address_free(struct endpoint_address *a);
+json_t *endpoint_address_to_json(const struct endpoint_address *a);
+/* 0, -EINVAL, -ENOMEM. @qps: how many are due. */
+int endpoint_address_from_json(json_t *v, unsigned int qps, struct endpoint_address *a);
+/* "LID 0x000b, QPN 0x320406, PSN 0xeb1f3e, RKey 0x01f60032, VAddr 0x6000000000014001[, GID ...]" */
+void endpoint_address_text(const struct endpoint_address *a, unsigned int qp, char *out,
+			   size_t cap);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mark that the receiver of a WRITE waits for: the lap number times an odd constant,
+ * big-endian, in the last w bytes of the message, w the largest power of two up to 8 that divides
+ * the size. Buffers start on a page, so the mark lies inside one aligned 8-byte word, which is
+ * read and compared whole under a mask. The last byte differs from lap to lap.
+ */
+#ifndef COMMON_MARK_H
+#define COMMON_MARK_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MARK_FACTOR 0x9e3779b97f4a7c15ull /* odd */
+
+struct mark {
+	size_t word;          /* offset of the aligned word in the message */
+	unsigned int width;   /* w, bytes */
+	unsigned int shift;   /* left shift of the w bytes, as one big-endian number of the word */
+	uint64_t mask;        /* of the word, in host order as loaded */
+};
+
+static inline struct mark mark_of_size(size_t size)
+{
+	unsigned int w = 8;
+	struct mark m;
+	size_t at;
+
+	while (size % w)
+		w /= 2;
+	at = size - w;
+	m.word = at & ~(size_t)7;
+	m.width = w;
+	m.shift = 8 * (8 - w - (unsigned int)(at - m.word));
+	m.mask = htobe64((w == 8 ? ~0ull : (1ull << 8 * w) - 1) << m.shift);
+	return m;
+}
+
+/* The word of a lap as it stands in memory; other bytes of it are 0. */
+static inline uint64_t mark_word(const struct mark *m, uint64_t lap)
+{
+	return htobe64((lap * MARK_FACTOR) << m->shift) & m->mask;
+}
+
+#endif

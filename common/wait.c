@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "wait.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#define LOOK_FIRST_NS 200000ull
+#define LOOK_LATEST_NS (500 * NS_PER_MS)
+#define LOOK_MOST_NS (5 * NS_PER_MS)
+
+static int end_with(struct wait *w, enum wait_end end)
+{
+	w->end = end;
+	return -1;
+}
+
+void wait_slow_begin(struct wait *w, struct wait_slow *s)
+{
+	uint64_t first = 4 * w->slow_ns;
+
+	/* One long stall must not blind the laps after it. */
+	if (first > LOOK_LATEST_NS)
+		first = LOOK_LATEST_NS;
+	s->start = now_ns();
+	s->step = first > LOOK_FIRST_NS ? first : LOOK_FIRST_NS;
+	s->next = s->start + s->step;
+	if (s->step > LOOK_MOST_NS)
+		s->step = LOOK_MOST_NS;
+}
+
+void wait_slow_end(struct wait *w, const struct wait_slow *s)
+{
+	w->slow_ns = now_ns() - s->start;
+}
+
+/* An event of our port, of a QP or CQ, or of the whole device ends the run; others do not. */
+static int take_async(struct wait *w)
+{
+	struct ibv_async_event e;
+	const char *name;
+	bool ours;
+
+	if (ibv_get_async_event(w->async, &e))
+		return 0;
+	name = ibv_event_type_str(e.event_type);
+	switch (e.event_type) {
+	case IBV_EVENT_PORT_ERR:
+		ours = e.element.port_num == w->port;
+		break;
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_SRQ_ERR:
+		ours = true;
+		break;
+	default:
+		ours = false;
+	}
+	ibv_ack_async_event(&e);
+	if (!ours)
+		return 0;
+	error_set(w->err, EXIT_FAILED, 0, "%s reports an event: %s",
+		  ibv_get_device_name(w->async->device), name);
+	return end_with(w, WAIT_FAILED);
+}
+
+static int take_message(struct wait *w)
+{
+	json_t *msg;
+	int got = control_try_recv(w->control, &msg, w->err);
+	const char *type;
+
+	if (got == 0)
+		return 0;
+	if (got < 0)
+		return end_with(w, WAIT_FAILED);
+	type = json_string_value(json_object_get(msg, "type"));
+	if (!strcmp(type, "done")) {
+		w->done_laps = (uint64_t)json_integer_value(json_object_get(msg, "laps"));
+		w->done_warmup = (uint64_t)json_integer_value(json_object_get(msg, "warmup"));
+		end_with(w, WAIT_DONE);
+	} else if (!strcmp(type, "interrupt")) {
+		end_with(w, WAIT_INTERRUPT);
+	} else {
+		char clean[32];
+
+		error_sanitise(clean, sizeof(clean), type, strlen(type));
+		error_set(w->err, EXIT_PEER, EPROTO, "peer %s sent %s in the middle of a run",
+			  w->control->peer, clean);
+		end_with(w, WAIT_FAILED);
+	}
+	json_decref(msg);
+	return -1;
+}
+
+static int look_around(struct wait *w)
+{
+	struct pollfd p[2] = { { .fd = w->control ? w->control->fd : -1, .events = POLLIN },
+			       { .fd = w->async ? w->async->async_fd : -1, .events = POLLIN } };
+
+	if (poll(p, 2, 0) <= 0)
+		return 0;
+	if (p[1].revents && take_async(w))
+		return -1;
+	if (p[0].revents)
+		return take_message(w);
+	return 0;
+}
+
+int wait_slow_look(struct wait *w, struct wait_slow *s)
+{
+	uint64_t now;
+
+	if (w->yield)
+		sched_yield();
+	if (stop_signal)
+		return end_with(w, WAIT_INTERRUPT);
+	now = now_ns();
+	if (now < s->next)
+		return 0;
+	s->step = s->step * 2 < LOOK_MOST_NS ? s->step * 2 : LOOK_MOST_NS;
+	s->next = now + s->step;
+	if (look_around(w))
+		return -1;
+	if (now >= w->run_deadline) {
+		error_set(w->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
+		return end_with(w, WAIT_FAILED);
+	}
+	if (now - s->start >= WAIT_IDLE_NS) {
+		error_set(w->err, EXIT_TIMED_OUT, 0,
+			  "nothing came from the peer for %llu s at stage %s, though its control "
+			  "connection is up", WAIT_IDLE_NS / NS_PER_S, w->err->stage);
+		return end_with(w, WAIT_FAILED);
+	}
+	return 0;
+}
+
+/* The three or four failures that users meet, and what they usually are. */
+static const char *completion_hint(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_RETRY_EXC_ERR:
+		return "the peer's device does not answer: is it gone, is the path or the GID wrong, "
+		       "does a firewall drop UDP port 4791?";
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return "the peer posted no receive in time";
+	case IBV_WC_REM_ACCESS_ERR:
+		return "the peer's memory region does not allow this access";
+	case IBV_WC_WR_FLUSH_ERR:
+		return "the queue pair had failed before";
+	case IBV_WC_REM_INV_REQ_ERR:
+		return "the peer's device rejects the request: is the path MTU the same on both ends?";
+	default:
+		return NULL;
+	}
+}
+
+int wait_bad_completion(struct wait *w, const struct ibv_wc *wc)
+{
+	const char *hint = completion_hint(wc->status);
+
+	error_set(w->err, EXIT_FAILED, 0,
+		  "work request %llu on QP 0x%06x failed: %s (status %d, vendor error 0x%x)%s%s",
+		  (unsigned long long)wc->wr_id, wc->qp_num, ibv_wc_status_str(wc->status),
+		  (int)wc->status, wc->vendor_err, hint ? "; " : "", hint ? hint : "");
+	return end_with(w, WAIT_FAILED);
+}
+
+int wait_poll_failed(struct wait *w, int rc)
+{
+	error_set(w->err, EXIT_FAILED, rc < -1 ? -rc : errno, "ibv_poll_cq");
+	return end_with(w, WAIT_FAILED);
+}
+
+int wait_for_done(struct wait *w, uint64_t deadline)
+{
+	while (!take_message(w)) {
+		struct pollfd p = { .fd = w->control->fd, .events = POLLIN };
+
+		if (stop_signal && w->end != WAIT_INTERRUPT)
+			return end_with(w, WAIT_INTERRUPT);
+		if (deadline_passed(deadline)) {
+			error_set(w->err, EXIT_TIMED_OUT, 0, "the client did not end the run in time");
+			return end_with(w, WAIT_FAILED);
+		}
+		poll(&p, 1, deadline_poll_ms(deadline, 100));
+	}
+	return w->end == WAIT_DONE ? 0 : -1;
+}
