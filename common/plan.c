@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "deadline.h"
+
+static bool in_plan(const struct option_record *o, const struct option_program *p)
+{
+	return o->scope == SCOPE_PLAN && o->type != OPTION_ALL_SIZES && option_applies(o, p);
+}
+
+json_t *plan_to_json(const struct option_program *p, const struct settings *s)
+{
+	json_t *plan = json_object();
+
+	for (const struct option_record *o = option_table; o->name; o++)
+		if (in_plan(o, p))
+			json_object_set_new(plan, o->name, option_to_json(o, s));
+	return plan;
+}
+
+/* Given by name, or by an option that stands for it: -a is a list of sizes. */
+static bool given_here(const struct option_record *o, const struct settings *s)
+{
+	return s->given[o - option_table] ||
+	       (!strcmp(o->name, "size") && option_given(s, "all"));
+}
+
+static void add_difference(const struct option_record *o, json_t *client, json_t *server,
+			   char *why, size_t cap)
+{
+	char *a = json_dumps(client, JSON_ENCODE_ANY | JSON_COMPACT);
+	char *b = json_dumps(server, JSON_ENCODE_ANY | JSON_COMPACT);
+	size_t len = strlen(why);
+
+	snprintf(why + len, cap - len, "%s%s: client %s, server %s", len ? "; " : "", o->name,
+		 a ? a : "?", b ? b : "?");
+	free(a);
+	free(b);
+}
+
+/* One option: 0, -EEXIST and a line in @why, or -EINVAL. */
+static int apply_one(const struct option_record *o, json_t *value, struct settings *s, char *why,
+		     size_t cap)
+{
+	struct settings client = *s;
+	json_t *ours;
+	int rc = 0;
+
+	if (!value || option_from_json(o, value, &client)) {
+		snprintf(why, cap, "%s", o->name);
+		return -EINVAL;
+	}
+	ours = option_to_json(o, s);
+	if (given_here(o, s) && !json_equal(ours, value)) {
+		add_difference(o, value, ours, why, cap);
+		rc = -EEXIST;
+	}
+	json_decref(ours);
+	*s = client;
+	return rc;
+}
+
+int plan_apply(const struct option_program *p, json_t *plan, struct settings *s, char *why,
+	       size_t cap)
+{
+	size_t known = 0;
+	int rc = 0;
+
+	*why = '\0';
+	for (const struct option_record *o = option_table; o->name; o++) {
+		int one;
+
+		if (!in_plan(o, p))
+			continue;
+		known++;
+		one = apply_one(o, json_object_get(plan, o->name), s, why, cap);
+		if (one == -EINVAL)
+			return one;
+		rc = rc ? rc : one;
+	}
+	if (json_object_size(plan) != known) {
+		snprintf(why, cap, "an option this release does not know");
+		return -EINVAL;
+	}
+	return rc;
+}
+
+uint64_t plan_kept_laps(const struct settings *s, bool dumps)
+{
+	/* The fastest lap that is thought of, 100 ns, sizes the arrays of a run by time. */
+	uint64_t most = s->duration_ns ? s->duration_ns / 100 + 1 : s->iters;
+	bool wanted = dumps || s->detail;
+
+	if (s->duration_ns && !wanted)
+		return 0;
+	if (most > PLAN_SAMPLES_MAX)
+		return wanted ? PLAN_SAMPLES_MAX : 0;
+	return most;
+}
+
+uint64_t plan_memory(const struct settings *s, bool dumps)
+{
+	uint64_t laps = plan_kept_laps(s, dumps) + s->warmup + 2;
+	/* Stamps, then a copy and scratch space to sort them; seen and gap besides with --detail. */
+	uint64_t bytes = laps * 8 * (s->detail ? 5 : 3), largest = 0;
+
+	for (unsigned int i = 0; i < s->sizes.count; i++)
+		if (s->sizes.v[i] > largest)
+			largest = s->sizes.v[i];
+	return bytes + 2 * (largest + 4096);
+}
+
+int plan_validate(const struct settings *s, char *why, size_t cap)
+{
+	*why = '\0';
+	if (s->mtu != OPTION_AUTO && !mtu_from_bytes(s->mtu))
+		snprintf(why, cap, "--mtu %llu is no path MTU; allowed are 256, 512, 1024, 2048, 4096",
+			 (unsigned long long)s->mtu);
+	else if (s->given[option_index("size")] && s->given[option_index("all")])
+		snprintf(why, cap, "--size and --all name sizes both; give one of them");
+	else if (s->given[option_index("iters")] && s->duration_ns)
+		snprintf(why, cap, "--iters and --duration both say when to end; give one of them");
+	else if (s->detail && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX)
+		snprintf(why, cap, "--detail keeps every lap: at most %llu with --iters",
+			 PLAN_SAMPLES_MAX);
+	return *why ? -EINVAL : 0;
+}
