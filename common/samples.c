@@ -3,6 +3,28 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/*
+ * Huge pages where the kernel has some: 512 times fewer faults now, fewer TLB misses later. The
+ * first touch is ours as well: in a virtual machine a populated page has cost 5 us at its first
+ * write, the hypervisor's part. And an older kernel populates nothing here.
+ */
+static int pages_populate(volatile uint64_t *v, size_t bytes)
+{
+	size_t step = (size_t)sysconf(_SC_PAGESIZE) / sizeof(*v);
+
+	madvise((void *)v, bytes, MADV_HUGEPAGE);
+	if (madvise((void *)v, bytes, MADV_POPULATE_WRITE) && errno == ENOMEM)
+		return -ENOMEM;
+	for (size_t i = 0; i < bytes / sizeof(*v); i += step)
+		v[i] = 0;
+	return 0;
+}
 
 int samples_open(struct samples *s, size_t cap)
 {
@@ -14,10 +36,13 @@ int samples_open(struct samples *s, size_t cap)
 		return -EINVAL;
 	if (__builtin_mul_overflow(cap, sizeof(*s->v), &bytes))
 		return -EOVERFLOW;
-	v = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-		 -1, 0);
+	v = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (v == MAP_FAILED)
-		return -errno;
+		return -ENOMEM; /* EAGAIN under mlockall() is the same to the caller */
+	if (pages_populate(v, bytes)) {
+		munmap(v, bytes);
+		return -ENOMEM;
+	}
 	*s = (struct samples){ .v = v, .cap = cap, .bytes = bytes };
 	return 0;
 }

@@ -3,50 +3,42 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define RADIX_BITS   8
-#define RADIX_SIZE   (1 << RADIX_BITS)
-#define RADIX_PASSES (64 / RADIX_BITS)
+#include "samples.h"
 
-static void radix_count(const uint64_t *v, size_t n, size_t count[RADIX_PASSES][RADIX_SIZE])
+#define RADIX_BITS 8
+#define RADIX_SIZE (1 << RADIX_BITS)
+
+/* One byte of the value: count, then place, in order. */
+static void radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned int bit)
 {
+	size_t place[RADIX_SIZE] = { 0 }, sum = 0;
+
 	for (size_t i = 0; i < n; i++)
-		for (unsigned int p = 0; p < RADIX_PASSES; p++)
-			count[p][v[i] >> (p * RADIX_BITS) & (RADIX_SIZE - 1)]++;
-}
-
-static void radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned int bit,
-		       size_t count[RADIX_SIZE])
-{
-	size_t sum = 0;
-
+		place[from[i] >> bit & (RADIX_SIZE - 1)]++;
 	for (unsigned int d = 0; d < RADIX_SIZE; d++) {
-		size_t c = count[d];
+		size_t count = place[d];
 
-		count[d] = sum;
-		sum += c;
+		place[d] = sum;
+		sum += count;
 	}
 	for (size_t i = 0; i < n; i++)
-		to[count[from[i] >> bit & (RADIX_SIZE - 1)]++] = from[i];
+		to[place[from[i] >> bit & (RADIX_SIZE - 1)]++] = from[i];
 }
 
 void sort_u64(uint64_t *v, size_t n, uint64_t *scratch)
 {
-	size_t count[RADIX_PASSES][RADIX_SIZE] = { 0 };
-	uint64_t *from = v, *to = scratch;
+	uint64_t *from = v, *to = scratch, varying = 0;
 
-	if (!n)
-		return;
-	radix_count(v, n, count);
-	for (unsigned int p = 0; p < RADIX_PASSES; p++) {
-		unsigned int bit = p * RADIX_BITS;
+	for (size_t i = 1; i < n; i++)
+		varying |= v[i] ^ v[0];
+	for (unsigned int bit = 0; bit < 64; bit += RADIX_BITS) {
 		uint64_t *t = from;
 
-		if (count[p][v[0] >> bit & (RADIX_SIZE - 1)] == n)
+		if (!(varying >> bit & (RADIX_SIZE - 1)))
 			continue; /* the byte is the same in all */
-		radix_pass(from, to, n, bit, count[p]);
+		radix_pass(from, to, n, bit);
 		from = to;
 		to = t;
 	}
@@ -176,18 +168,15 @@ int stats_summarise_into(const uint64_t *samples, size_t n, uint64_t *sorted, ui
 
 int stats_summarise(const uint64_t *samples, size_t n, struct stats *out)
 {
-	uint64_t *both;
+	struct samples both;
 	int rc;
 
 	if (!n)
 		return -EINVAL;
-	if (n > SIZE_MAX / (2 * sizeof(*both)))
+	if (n > SIZE_MAX / 2 || samples_open(&both, 2 * n))
 		return -ENOMEM;
-	both = malloc(2 * n * sizeof(*both));
-	if (!both)
-		return -ENOMEM;
-	rc = stats_summarise_into(samples, n, both, both + n, out);
-	free(both);
+	rc = stats_summarise_into(samples, n, both.v, both.v + n, out);
+	samples_close(&both);
 	return rc;
 }
 

@@ -25,7 +25,7 @@ struct stats_view {
 	double min, max, median, mean, stdev, p90, p99, p99_9, p99_99, ci95_lo, ci95_hi;
 };
 
-/* Samples in order of measurement; they stay as they are. 0, -EINVAL for n = 0, -ENOMEM. */
+/* Samples in order of measurement; they stay as they are. 0, -EINVAL for n = 0, -ENOMEM (2 n). */
 int stats_summarise(const uint64_t *samples, size_t n, struct stats *out);
 /* The same without an allocation; leaves the sorted samples in sorted[n]; scratch[n]. */
 int stats_summarise_into(const uint64_t *samples, size_t n, uint64_t *sorted, uint64_t *scratch,

@@ -279,9 +279,9 @@ static void test_deadlines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	       cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_size_lists),     cmocka_unit_test(test_times),
-		cmocka_unit_test(test_rates),	       cmocka_unit_test(test_printing_reads_back),
+		cmocka_unit_test(test_numbers),		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_size_lists),	cmocka_unit_test(test_times),
+		cmocka_unit_test(test_rates),		cmocka_unit_test(test_printing_reads_back),
 		cmocka_unit_test(test_bandwidth_units), cmocka_unit_test(test_cycles_to_usec),
 		cmocka_unit_test(test_deadlines),
 	};
