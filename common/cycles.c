@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__) || defined(__i386__)
@@ -11,6 +10,7 @@
 #endif
 
 #include "stats.h"
+#include "sysfs.h"
 
 /*
  * PAIRS readings over SPAN, each with the one LAG later a window: LAG windows that overlap, each
@@ -223,24 +223,6 @@ static double resolution_measure(const struct clock_cert *cert, const struct clo
 	return step_find(v, STEP_READS) * NS_PER_SECOND / cert->hz;
 }
 
-/* What the kernel keeps time with, or "". */
-static void kernel_clock_read(const char *root, char *name, size_t len)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path),
-		 "%s/sys/devices/system/clocksource/clocksource0/current_clocksource", root);
-	name[0] = '\0';
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (!fgets(name, (int)len, f))
-		name[0] = '\0';
-	fclose(f);
-	name[strcspn(name, "\n")] = '\0';
-}
-
 /* Paravirtual clocks scale the TSC by factors from the host. */
 static bool kernel_clock_scaled(const char *counter, const char *kernel)
 {
@@ -257,7 +239,10 @@ static void trust_judge(struct clock_cert *cert, const struct clock_ops *ops)
 	int invariant = ops->invariant(ops->arg);
 	char kernel[64];
 
-	kernel_clock_read(ops->sys_root, kernel, sizeof(kernel));
+	if (!sysfs_read_line(ops->sys_root,
+			     "devices/system/clocksource/clocksource0/current_clocksource", kernel,
+			     sizeof(kernel)))
+		kernel[0] = '\0';
 	cert->kernel_clock = kernel[0] && !strcmp(kernel, ops->name);
 	cert->independent = !cert->kernel_clock && !kernel_clock_scaled(ops->name, kernel);
 	cert->invariant_known = invariant >= 0;
