@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 
 #define LOOK_FIRST_NS 200000ull
@@ -15,7 +16,7 @@ static int end_with(struct wait *w, enum wait_end end)
 	return -1;
 }
 
-void wait_slow_begin(struct wait *w, struct wait_slow *s)
+static void slow_begin(struct wait *w, struct wait_slow *s)
 {
 	uint64_t first = 4 * w->slow_ns;
 
@@ -115,6 +116,8 @@ int wait_slow_look(struct wait *w, struct wait_slow *s)
 {
 	uint64_t now;
 
+	if (!s->start)
+		slow_begin(w, s);
 	if (w->yield)
 		sched_yield();
 	if (stop_signal)

@@ -8,7 +8,8 @@
 #define COMMON_WAIT_H
 
 #include <infiniband/verbs.h>
-#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "control.h"
 #include "cycles.h"
@@ -47,55 +48,43 @@ struct wait_slow {
 	uint64_t start, next, step; /* ns */
 };
 
-void wait_slow_begin(struct wait *w, struct wait_slow *s);
-/* Called every WAIT_SPINS polls: 0 go on, -1 the reason is in w->end. */
+/* Called every WAIT_SPINS polls, the first time with start 0: 0 go on, -1: see w->end. */
 int wait_slow_look(struct wait *w, struct wait_slow *s);
 void wait_slow_end(struct wait *w, const struct wait_slow *s);
 
-/* Polls a word of memory until it holds @want under @mask. 0, or -1 with the reason in w->end. */
-static inline int wait_word(struct wait *w, const uint64_t *p, uint64_t mask, uint64_t want)
+static inline void poll_gap_see(struct poll_gap *g, enum clock_source clock)
 {
-	struct wait_slow slow;
+	uint64_t now = cycles_read(clock);
 
-	for (unsigned int n = WAIT_SPINS; n; n--)
-		if (__builtin_expect((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) == want, 1))
-			return 0;
-	wait_slow_begin(w, &slow);
-	while (!wait_slow_look(w, &slow))
-		for (unsigned int n = WAIT_SPINS; n; n--)
-			if ((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) == want) {
-				wait_slow_end(w, &slow);
-				return 0;
-			}
-	return -1;
+	if (now - g->last > g->longest)
+		g->longest = now - g->last;
+	g->last = now;
 }
 
-/* The same, reading the counter at every poll to see how long a poll was away. */
-static inline int wait_word_gap(struct wait *w, const uint64_t *p, uint64_t mask, uint64_t want,
-				enum clock_source clock, struct poll_gap *gap)
+/*
+ * Polls a word of memory until it holds @want under @mask. 0, or -1 with the reason in w->end.
+ * @gap: NULL, or where the longest time between two polls is kept.
+ */
+static inline __attribute__((always_inline)) int wait_word(struct wait *w, const uint64_t *p,
+							   uint64_t mask, uint64_t want,
+							   enum clock_source clock,
+							   struct poll_gap *gap)
 {
 	unsigned int n = WAIT_SPINS;
-	struct wait_slow slow;
-	bool is_slow = false;
+	struct wait_slow slow = { .start = 0 };
 
 	for (;;) {
-		uint64_t now = cycles_read(clock);
-
-		if (now - gap->last > gap->longest)
-			gap->longest = now - gap->last;
-		gap->last = now;
+		if (gap)
+			poll_gap_see(gap, clock);
 		if ((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) == want)
 			break;
 		if (--n)
 			continue;
-		if (!is_slow)
-			wait_slow_begin(w, &slow);
-		is_slow = true;
 		n = WAIT_SPINS;
 		if (wait_slow_look(w, &slow))
 			return -1;
 	}
-	if (is_slow)
+	if (__builtin_expect(slow.start != 0, 0))
 		wait_slow_end(w, &slow);
 	return 0;
 }
@@ -105,28 +94,28 @@ int wait_bad_completion(struct wait *w, const struct ibv_wc *wc);
 int wait_poll_failed(struct wait *w, int rc);
 
 /*
- * Takes completions of @cq, at most @max at once, until at least one came. Their number, or -1
- * with the reason in w->end.
+ * Takes completions of @cq, at most @max (16) at once, until at least one came. Their number, or
+ * -1 with the reason in w->end.
  */
-static inline int wait_cq(struct wait *w, struct ibv_cq *cq, int max)
+static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct ibv_cq *cq, int max,
+							 enum clock_source clock,
+							 struct poll_gap *gap)
 {
 	struct ibv_wc wc[16];
 	unsigned int n = WAIT_SPINS;
-	struct wait_slow slow;
-	bool is_slow = false;
+	struct wait_slow slow = { .start = 0 };
 	int got;
 
 	while (!(got = ibv_poll_cq(cq, max, wc))) {
+		if (gap)
+			poll_gap_see(gap, clock);
 		if (--n)
 			continue;
-		if (!is_slow)
-			wait_slow_begin(w, &slow);
-		is_slow = true;
 		n = WAIT_SPINS;
 		if (wait_slow_look(w, &slow))
 			return -1;
 	}
-	if (is_slow)
+	if (__builtin_expect(slow.start != 0, 0))
 		wait_slow_end(w, &slow);
 	if (__builtin_expect(got < 0, 0))
 		return wait_poll_failed(w, got);
@@ -136,7 +125,7 @@ static inline int wait_cq(struct wait *w, struct ibv_cq *cq, int max)
 	return got;
 }
 
-/* Until @laps (done frame): 0, or -1 with the reason in w->end. Used when the last lap is over. */
+/* Blocks until the done frame: 0, or -1 with the reason in w->end. For when no lap is due. */
 int wait_for_done(struct wait *w, uint64_t deadline);
 
 #endif

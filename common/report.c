@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables for people, and where output goes. */
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void report_time(char out[32])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+void report_addresses(FILE *out, const struct endpoint_address *local,
+		      const struct endpoint_address *remote)
+{
+	char text[256];
+
+	endpoint_address_text(local, 0, text, sizeof(text));
+	fprintf(out, "  local address:  %s\n", text);
+	endpoint_address_text(remote, 0, text, sizeof(text));
+	fprintf(out, "  remote address: %s\n", text);
+}
+
+void report_view(const struct report *r, const struct lap_result *res, bool cycles,
+		 struct stats_view *v, double *first)
+{
+	double factor = latency_factor(r->kind);
+
+	if (!cycles)
+		factor *= r->clock->hz > 0 ? cycles_to_usec(1, r->clock->hz) : NAN;
+	*first = res->first_exchange ? res->first_exchange * factor : NAN;
+	if (res->samples) {
+		stats_scale(&res->stats, factor, v);
+		return;
+	}
+	memset(v, 0, sizeof(*v));
+	v->min = v->max = v->median = v->mean = v->stdev = v->p90 = v->p99 = v->p99_9 = v->p99_99 =
+		v->ci95_lo = v->ci95_hi = NAN;
+}
+
+static void print_sample(FILE *out, const struct report *r, uint64_t v, double factor)
+{
+	if (r->settings->cycles)
+		fprintf(out, "%llu", (unsigned long long)(factor < 1 ? v / 2 : v));
+	else
+		fprintf(out, "%.4f", cycles_to_usec((double)v * factor, r->clock->hz));
+}
+
+static void print_samples(FILE *out, const struct report *r, const struct lap_result *res,
+			  const uint64_t *v, bool detail)
+{
+	double factor = latency_factor(r->kind);
+	const char *unit = r->settings->cycles ? "cycles" : "usec";
+
+	if (detail)
+		fprintf(out, "#, %s, post to seen [%s], longest poll gap [%s]\n", unit, unit, unit);
+	else
+		fprintf(out, "#, %s\n", unit);
+	for (uint64_t i = 0; i < res->samples && !ferror(out); i++) {
+		fprintf(out, "%llu, ", (unsigned long long)i + 1);
+		print_sample(out, r, v[i], factor);
+		if (detail) {
+			fputs(", ", out);
+			print_sample(out, r, res->to_seen[i], 1);
+			fputs(", ", out);
+			print_sample(out, r, res->gap[i], 1);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void print_sorted(FILE *out, const struct report *r, const struct lap_result *res)
+{
+	uint64_t *v = malloc(2 * res->samples * sizeof(*v));
+
+	if (!v) {
+		fputs("# not sorted: out of memory\n", out);
+		return;
+	}
+	memcpy(v, res->sample, res->samples * sizeof(*v));
+	sort_u64(v, res->samples, v + res->samples);
+	print_samples(out, r, res, v, false);
+	free(v);
+}
+
+static void print_dumps(FILE *out, const struct report *r, const struct lap_result *res)
+{
+	const struct settings *s = r->settings;
+	unsigned long long n = res->samples;
+
+	if (!s->unsorted && !s->sorted)
+		return;
+	if (r->settings->sizes.count > 1)
+		fprintf(out, "# size %llu\n", (unsigned long long)res->size);
+	if (s->unsorted && s->sorted)
+		fprintf(out, "# unsorted, %llu samples\n", n);
+	if (s->unsorted)
+		print_samples(out, r, res, res->sample, res->to_seen != NULL);
+	if (s->unsorted && s->sorted)
+		fprintf(out, "# sorted, %llu samples\n", n);
+	if (s->sorted)
+		print_sorted(out, r, res);
+}
+
+static const char *text_of(json_t *o, const char *key, const char *fallback)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : fallback;
+}
+
+static void print_end(FILE *out, const char *which, json_t *end)
+{
+	json_t *software = json_object_get(end, "software"), *cpu = json_object_get(end, "cpu");
+
+	if (!end)
+		return;
+	fprintf(out, "  %s: %s, %s port %lld (%s%s%s)", which, text_of(end, "host", "?"),
+		text_of(end, "device", "?"),
+		(long long)json_integer_value(json_object_get(end, "port")),
+		text_of(end, "link_layer", "?"), json_is_string(software) ? ", software device " : "",
+		json_is_string(software) ? json_string_value(software) : "");
+	if (json_is_integer(cpu))
+		fprintf(out, ", CPU %lld", (long long)json_integer_value(cpu));
+	fputc('\n', out);
+}
+
+static void print_clock(FILE *out, const struct report *r)
+{
+	const struct clock_cert *c = r->clock;
+
+	if (!(c->hz > 0))
+		return;
+	fprintf(out, "  clock:  %s, %.3f MHz +/- %.1f ppm, %s: %s%s\n", c->name, c->hz / 1e6, c->ppm,
+		c->trusted ? "trusted" : "NOT TRUSTED", c->why ? c->why : "?",
+		c->independent ? "" : ", not independent of the kernel's clock");
+}
+
+/* Every effective setting, for -v. */
+static void print_settings(FILE *out, const struct report *r)
+{
+	json_t *all = options_settings_json(r->program, r->settings), *v;
+	const char *key;
+
+	json_object_foreach(all, key, v) {
+		char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+
+		fprintf(out, "  %s = %s\n", key, text ? text : "?");
+		free(text);
+	}
+	json_decref(all);
+}
+
+static void print_header(FILE *out, const struct report *r)
+{
+	const struct endpoint *e = r->endpoint;
+
+	fprintf(out, "%s (%s): %s over RC, %s, in %s\n", r->program->name,
+		r->server ? "server" : "client", r->operation,
+		r->kind == LATENCY_HALF_RTT ? "half round trip" : "full round trip",
+		r->settings->cycles ? "CPU cycles" : "usec");
+	print_end(out, "local ", r->local);
+	print_end(out, "remote", r->remote);
+	if (e->qp_count)
+		fprintf(out, "  path:   MTU %u, inline %u asked, %u granted, posted by %s, "
+			"completions reaped %s, order of a WRITE's bytes %s, relaxed ordering off\n",
+			r->mtu, e->inline_asked, e->inline_granted,
+			e->post == POST_WR ? "ibv_wr_*" : "ibv_post_send",
+			r->settings->reap ? "late" : "now",
+			e->in_order == 1 ? "promised" : e->in_order == 0 ? "not promised" : "unknown");
+	print_clock(out, r);
+	if (r->settings->verbose)
+		print_settings(out, r);
+}
+
+static void print_figure(FILE *out, double v, bool cycles)
+{
+	if (isnan(v))
+		fprintf(out, " %12s", "-");
+	else
+		fprintf(out, cycles ? " %12.1f" : " %12.3f", v);
+}
+
+static void print_table(FILE *out, const struct report *r)
+{
+	static const char *const columns[] = { "min", "median", "mean", "stdev", "p90", "p99",
+					       "p99.9", "p99.99", "max" };
+	bool cycles = r->settings->cycles;
+
+	fprintf(out, "%9s %10s %10s", "bytes", "laps", "samples");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		char title[24];
+
+		snprintf(title, sizeof(title), cycles ? "%s[cyc]" : "%s[usec]", columns[i]);
+		fprintf(out, " %12s", title);
+	}
+	fputc('\n', out);
+	for (unsigned int i = 0; i < r->result_count; i++) {
+		const struct lap_result *res = &r->results[i];
+		struct stats_view v;
+		double first;
+
+		report_view(r, res, cycles, &v, &first);
+		fprintf(out, "%9llu %10llu %10llu", (unsigned long long)res->size,
+			(unsigned long long)res->laps, (unsigned long long)res->samples);
+		for (int k = 0; k < 9; k++)
+			print_figure(out, (const double[]){ v.min, v.median, v.mean, v.stdev, v.p90,
+							    v.p99, v.p99_9, v.p99_99, v.max }[k],
+				     cycles);
+		fputc('\n', out);
+	}
+}
+
+static void print_notes(FILE *out, const struct report *r)
+{
+	bool cycles = r->settings->cycles;
+	const char *unit = cycles ? "cycles" : "usec";
+
+	for (unsigned int i = 0; i < r->result_count; i++) {
+		const struct lap_result *res = &r->results[i];
+		struct stats_view v;
+		double first;
+
+		report_view(r, res, cycles, &v, &first);
+		if (r->result_count > 1)
+			fprintf(out, "%llu bytes: ", (unsigned long long)res->size);
+		if (!isnan(first))
+			fprintf(out, "first exchange %.*f %s", cycles ? 0 : 1, first, unit);
+		if (!isnan(first) && v.median > 0)
+			fprintf(out, ", %.1f x median", first / v.median);
+		if (!isnan(v.ci95_lo) && v.ci95_lo > 0)
+			fprintf(out, "; 95 %% interval of the median %.*f to %.*f %s",
+				cycles ? 1 : 3, v.ci95_lo, cycles ? 1 : 3, v.ci95_hi, unit);
+		fprintf(out, "; %llu warm-up laps before\n", (unsigned long long)res->warmup);
+	}
+}
+
+void report_text(FILE *out, const struct report *r)
+{
+	for (unsigned int i = 0; i < r->result_count; i++)
+		print_dumps(out, r, &r->results[i]);
+	fputc('\n', out);
+	print_header(out, r);
+	if (!r->result_count)
+		return;
+	print_table(out, r);
+	print_notes(out, r);
+}
+
+void report_json_text(FILE *out, const struct report *r)
+{
+	json_t *doc = report_json(r);
+
+	json_dumpf(doc, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	fputc('\n', out);
+	json_decref(doc);
+}
+
+static int write_stdout(void (*print)(FILE *out, const struct report *r), const struct report *r,
+			struct error *err)
+{
+	errno = 0;
+	print(stdout, r);
+	if (fflush(stdout) || ferror(stdout)) {
+		/* `| head` has read what it wanted. */
+		if (errno == EPIPE)
+			return 0;
+		return error_set(err, EXIT_FAILED, errno, "writing to stdout");
+	}
+	return 0;
+}
+
+int report_write(const char *path, void (*print)(FILE *out, const struct report *r),
+		 const struct report *r, struct error *err)
+{
+	char temporary[4096];
+	FILE *f;
+	int rc;
+
+	if (!strcmp(path, "-"))
+		return write_stdout(print, r, err);
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
+	    sizeof(temporary))
+		return error_set(err, EXIT_FAILED, ENAMETOOLONG, "%s", path);
+	f = fopen(temporary, "we");
+	if (!f)
+		return error_set(err, EXIT_FAILED, errno, "writing %s", path);
+	print(f, r);
+	rc = fflush(f) || ferror(f) || fsync(fileno(f)) ? errno : 0;
+	if (fclose(f) && !rc)
+		rc = errno;
+	if (!rc && rename(temporary, path))
+		rc = errno;
+	if (!rc)
+		return 0;
+	unlink(temporary);
+	return error_set(err, EXIT_FAILED, rc, "writing %s", path);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a run gave, as text, CSV and JSON. Takes finished numbers and only prints. */
+#ifndef COMMON_REPORT_H
+#define COMMON_REPORT_H
+
+#include "cycles.h"
+#include "endpoint.h"
+#include "laps.h"
+#include "options.h"
+#include "units.h"
+
+struct report_setup {
+	double device_usec, memory_usec, qps_usec, exchange_usec, connect_usec; /* NAN: not done */
+};
+
+struct report {
+	const struct option_program *program;
+	const struct settings *settings;
+	const struct error *err;
+	const char *operation;
+	bool server;
+	enum latency_kind kind;
+	json_t *local, *remote;         /* facts of both ends; NULL where unknown */
+	const struct clock_cert *clock; /* hz 0: not calibrated */
+	const struct endpoint *endpoint;
+	uint16_t mtu;
+	bool grh;
+	struct report_setup setup;
+	char time[32];
+	const struct lap_result *results;
+	unsigned int result_count;
+};
+
+/* Two lines, at once when both addresses are known. */
+void report_addresses(FILE *out, const struct endpoint_address *local,
+		      const struct endpoint_address *remote);
+/* Dumps, an empty line, settings, table. */
+void report_text(FILE *out, const struct report *r);
+void report_csv(FILE *out, const struct report *r);
+json_t *report_json(const struct report *r);
+
+/* "2026-01-31T12:00:00Z" */
+void report_time(char out[32]);
+
+/* Figures of one result in usec, or in cycles. NAN where not known. */
+void report_view(const struct report *r, const struct lap_result *res, bool cycles,
+		 struct stats_view *v, double *first_exchange);
+
+/*
+ * Writes what @print gives to stdout or a file ("-": stdout); a file through a temporary name.
+ * A pipe that was closed is no failure. 0 or -1.
+ */
+int report_write(const char *path, void (*print)(FILE *out, const struct report *r),
+		 const struct report *r, struct error *err);
+void report_json_text(FILE *out, const struct report *r);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* NAN and infinity are no JSON; they mean "not measured" here. */
+static json_t *number(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static void set_figure(json_t *o, const char *name, const char *unit, double v)
+{
+	char key[40];
+
+	snprintf(key, sizeof(key), "%s_%s", name, unit);
+	json_object_set_new(o, key, number(v));
+}
+
+static void set_view(json_t *o, const struct report *r, const struct lap_result *res, bool cycles)
+{
+	const char *unit = cycles ? "cycles" : "usec";
+	struct stats_view v;
+	double first;
+	char key[40];
+
+	report_view(r, res, cycles, &v, &first);
+	set_figure(o, "first_exchange", unit, first);
+	set_figure(o, "min", unit, v.min);
+	set_figure(o, "median", unit, v.median);
+	snprintf(key, sizeof(key), "median_ci95_%s", unit);
+	json_object_set_new(o, key, isfinite(v.ci95_lo) ?
+					    json_pack("[o,o]", number(v.ci95_lo), number(v.ci95_hi)) :
+					    json_null());
+	set_figure(o, "mean", unit, v.mean);
+	set_figure(o, "stdev", unit, v.stdev);
+	set_figure(o, "p90", unit, v.p90);
+	set_figure(o, "p99", unit, v.p99);
+	set_figure(o, "p99_9", unit, v.p99_9);
+	set_figure(o, "p99_99", unit, v.p99_99);
+	set_figure(o, "max", unit, v.max);
+}
+
+static json_t *in_order_json(int in_order)
+{
+	return in_order < 0 ? json_null() : json_boolean(in_order);
+}
+
+static json_t *result_json(const struct report *r, const struct lap_result *res)
+{
+	json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:s}", "size", (json_int_t)res->size, "iterations",
+			      (json_int_t)res->laps, "samples", (json_int_t)res->samples, "warmup",
+			      (json_int_t)res->warmup, "latency_kind", latency_kind_name(r->kind));
+
+	json_object_set_new(o, "write_in_order", in_order_json(r->endpoint->in_order));
+	set_view(o, r, res, false);
+	json_object_set_new(o, "max_at",
+			    res->samples && res->stats.max_at ?
+				    json_integer((json_int_t)res->stats.max_at) : json_null());
+	set_view(o, r, res, true);
+	return o;
+}
+
+static json_t *path_json(const struct report *r)
+{
+	const struct endpoint *e = r->endpoint;
+
+	if (!e->qp_count)
+		return json_null();
+	return json_pack("{s:i,s:b,s:i,s:i,s:s}", "mtu", (int)r->mtu, "grh", (int)r->grh,
+			 "inline_asked", (int)e->inline_asked, "inline_granted",
+			 (int)e->inline_granted, "post", e->post == POST_WR ? "wr" : "send");
+}
+
+static json_t *setup_json(const struct report_setup *s)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device_usec", number(s->device_usec),
+			 "memory_usec", number(s->memory_usec), "qps_usec", number(s->qps_usec),
+			 "exchange_usec", number(s->exchange_usec), "connect_usec",
+			 number(s->connect_usec));
+}
+
+/* Text that is not UTF-8, such as a host name typed in Latin-1, must not lose the document. */
+static json_t *text_json(const char *text)
+{
+	char clean[ERROR_TEXT_MAX];
+	json_t *v = json_string(text);
+
+	if (v)
+		return v;
+	error_sanitise(clean, sizeof(clean), text, strlen(text));
+	return json_string(clean);
+}
+
+static json_t *error_json(const struct error *e)
+{
+	if (!error_is_set(e))
+		return json_null();
+	return json_pack("{s:s,s:i,s:o}", "stage", e->failed_stage, "errno", e->err, "text",
+			 text_json(e->text));
+}
+
+static json_t *maybe(json_t *v)
+{
+	return v ? json_incref(v) : json_null();
+}
+
+json_t *report_json(const struct report *r)
+{
+	json_t *doc = json_pack("{s:s,s:s,s:i,s:s,s:s}", "program", r->program->name, "version",
+				VERBSPERF_VERSION, "protocol", PROTOCOL, "role",
+				r->server ? "server" : "client", "time", r->time);
+	json_t *warnings = json_array(), *results = json_array();
+
+	for (int i = 0; i < r->err->warning_count; i++)
+		json_array_append_new(warnings, text_json(r->err->warnings[i]));
+	for (unsigned int i = 0; i < r->result_count; i++)
+		json_array_append_new(results, result_json(r, &r->results[i]));
+	json_object_set_new(doc, "local", maybe(r->local));
+	json_object_set_new(doc, "remote", maybe(r->remote));
+	json_object_set_new(doc, "settings", options_settings_json(r->program, r->settings));
+	json_object_set_new(doc, "path", path_json(r));
+	json_object_set_new(doc, "setup", setup_json(&r->setup));
+	json_object_set_new(doc, "warnings", warnings);
+	json_object_set_new(doc, "results", results);
+	json_object_set_new(doc, "error", error_json(r->err));
+	return doc;
+}
+
+static void csv_value(FILE *out, const json_t *v)
+{
+	if (json_is_string(v))
+		fputs(json_string_value(v), out);
+	else if (json_is_integer(v))
+		fprintf(out, "%lld", (long long)json_integer_value(v));
+	else if (json_is_real(v))
+		fprintf(out, "%.15g", json_real_value(v));
+	else if (json_is_boolean(v))
+		fputs(json_is_true(v) ? "true" : "false", out);
+}
+
+/* The interval has two values and so two columns. */
+static void csv_row(FILE *out, json_t *o, bool titles)
+{
+	const char *key, *comma = "";
+	json_t *v;
+
+	json_object_foreach(o, key, v) {
+		bool pair = strstr(key, "ci95") != NULL;
+
+		for (size_t i = 0; i < (pair ? 2 : 1); i++) {
+			fputs(comma, out);
+			comma = ",";
+			if (titles)
+				fprintf(out, pair ? (i ? "%s_hi" : "%s_lo") : "%s", key);
+			else
+				csv_value(out, pair ? json_array_get(v, i) : v);
+		}
+	}
+	fputc('\n', out);
+}
+
+void report_csv(FILE *out, const struct report *r)
+{
+	static const struct lap_result none;
+	json_t *titles = result_json(r, &none);
+
+	csv_row(out, titles, true);
+	json_decref(titles);
+	for (unsigned int i = 0; i < r->result_count; i++) {
+		json_t *o = result_json(r, &r->results[i]);
+
+		csv_row(out, o, false);
+		json_decref(o);
+	}
+}

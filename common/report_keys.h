@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sections of the manual pages that all latency programs share. */
+#ifndef COMMON_REPORT_KEYS_H
+#define COMMON_REPORT_KEYS_H
+
+#define BENCH_LATENCY_SECTIONS                                                                      \
+	"WHAT EACH NUMBER MEANS", BENCH_TEXT_NUMBERS, "EXIT STATUS", BENCH_TEXT_EXIT, "JSON KEYS",  \
+		BENCH_TEXT_JSON
+
+#define BENCH_TEXT_NUMBERS                                                                          \
+	"A lap is one exchange. The client stamps the counter just before each post, and once more "  \
+	"after the last answer was seen: N laps give N samples, the last of which ends at \"seen\". " \
+	"The server stamps just before each of its answers: N stamps, N-1 samples.\n"               \
+	"\n"                                                                                        \
+	"A sample of a ping-pong is half of the time from one stamp to the next (half round trip), "  \
+	"unless --full-rtt is given. Half a round trip assumes that both ways take the same time.\n" \
+	"\n"                                                                                        \
+	"Sample k of the client runs from its post k to its post k+1; sample k of the server from "   \
+	"its answer k to its answer k+1. A stall seen in client k and server k lies on the way back " \
+	"or in the client; one seen in client k+1 and server k lies on the way out or in the "        \
+	"server.\n"                                                                                 \
+	"\n"                                                                                        \
+	"Percentiles are nearest rank, the median is the middle sample or the mean of the two middle " \
+	"ones, the deviation is that of the sample (n-1), max is the largest sample; nothing is "     \
+	"trimmed. A percentile that the number of samples cannot support is shown as - (null in "     \
+	"JSON): p99.9 needs 1000. The interval of the median is the distribution-free one from "      \
+	"order statistics at 95 %. A run by time without -U, -H and --detail counts its samples in "  \
+	"a histogram, whose percentiles are off by at most 0.4 %; min, max, mean are exact.\n"       \
+	"\n"                                                                                        \
+	"Warm-up laps are done before the measured ones, cut by position and not reported. The "      \
+	"first exchange of the run has a line of its own.\n"                                        \
+	"\n"                                                                                        \
+	"With --detail each lap has two stamps, post and seen, and -U prints three columns: the "     \
+	"sample, the time from post to seen (not halved), and the longest time between two polls of " \
+	"the lap, which shows a process that lost its CPU."
+
+#define BENCH_TEXT_EXIT                                                                             \
+	"0: done. 1: a local call failed. 2: misuse, or a plan that was refused (on both ends). 3: "  \
+	"an expectation was not met. 4: the peer was lost or aborted, or the run was interrupted. "   \
+	"5: data was lost or corrupt. 6: a deadline ran out here."
+
+#define BENCH_TEXT_JSON                                                                             \
+	"Keys carry their unit. What was not measured is null.\n"                                   \
+	" program, version, protocol, role, time (RFC 3339, UTC)\n"                                 \
+	" local, remote: host, device, firmware, software (null, softverbs, rxe, siw), port,\n"     \
+	"   link_layer, mtu, lid, gid, gid_index, gid_type, cpu, numa_node,\n"                      \
+	"   clock: source, hz, ppm, invariant, trusted, why, independent, read_ns, resolution_ns\n" \
+	" settings: every option by its long name, _ for -; times in seconds\n"                     \
+	" path: mtu, grh, inline_asked, inline_granted, post\n"                                     \
+	" setup: device_usec, memory_usec, qps_usec, exchange_usec, connect_usec\n"                 \
+	" warnings: texts\n"                                                                        \
+	" results, one for each size: size, iterations (laps), samples, warmup (laps before them),\n" \
+	"   latency_kind (half_rtt, full_rtt), write_in_order (true: the device promises that\n"    \
+	"   a WRITE's bytes arrive in order; false: it does not; null: unknown),\n"                 \
+	"   first_exchange_usec, min_usec, median_usec, median_ci95_usec (two values),\n"           \
+	"   mean_usec, stdev_usec, p90_usec, p99_usec, p99_9_usec, p99_99_usec, max_usec,\n"        \
+	"   max_at (number of the largest sample), and the same keys ending in _cycles\n"           \
+	" error: null, or stage, errno, text"
+
+#endif
