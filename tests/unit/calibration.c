@@ -27,6 +27,7 @@ struct machine {
 	uint64_t tick;		  /* units that the counter steps by */
 	unsigned int stall_every; /* reads, then 3 ms are lost */
 	double back_at_ns;	  /* the counter loses 2 ms once, then; 0 never */
+	double jump_at_ns; /* the kernel's clock gains 20 us once, then; 0 never */
 	int invariant;
 	unsigned int reads;
 	uint64_t random;
@@ -62,7 +63,7 @@ static uint64_t machine_raw(void *arg)
 	struct machine *m = arg;
 
 	machine_pass(m);
-	return (uint64_t)m->now_ns;
+	return (uint64_t)m->now_ns + (m->jump_at_ns > 0 && m->now_ns >= m->jump_at_ns ? 20000 : 0);
 }
 
 static int machine_invariant(void *arg)
@@ -200,6 +201,19 @@ static void test_rates(void **state)
 		if (!m.stall_every)
 			assert_true(m.now_ns - calm.now_ns <= 20 * MS);
 	}
+}
+
+/* A jump spoils the windows that hold it, here the first alone: the median does not see it. */
+static void test_median_of_windows(void **state)
+{
+	struct machine m = calm;
+	struct clock_cert cert;
+
+	(void)state;
+	m.jump_at_ns = calm.now_ns + MS;
+	calibrate(&m, "/nonexistent", &cert);
+	assert_ppm(cert.hz, m.hz, 5);
+	assert_true(cert.spread_ppm > 2000 && cert.ppm == cert.spread_ppm);
 }
 
 static void test_cost_and_step(void **state)
@@ -363,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_cpuinfo_is_not_read, root_open, root_close),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_median_of_windows),
 		cmocka_unit_test(test_cost_and_step),
 		cmocka_unit_test(test_counter_that_stands),
 		cmocka_unit_test_setup_teardown(test_trust_before_the_run, root_open, root_close),

@@ -69,6 +69,19 @@ static void test_never_decreasing(void **state)
 	}
 }
 
+static void test_gettime_is_raw_nanoseconds(void **state)
+{
+	struct timespec before, after;
+	uint64_t now;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &before);
+	now = cycles_gettime();
+	clock_gettime(CLOCK_MONOTONIC_RAW, &after);
+	assert_true(now >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
+	assert_true(now <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
+}
+
 /* Each clock around the other, so that losing the CPU between two reads fails neither test. */
 static void test_clocks_agree(void **state)
 {
@@ -154,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_gettime),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_never_decreasing),
+		cmocka_unit_test(test_gettime_is_raw_nanoseconds),
 		cmocka_unit_test(test_clocks_agree),
 #if CYCLES_HAVE_COUNTER
 		cmocka_unit_test(test_fence_is_there),

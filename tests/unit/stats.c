@@ -218,6 +218,11 @@ static void test_median_ranks(void **state)
 	assert_int_equal(stats_median_ranks(100, 0.99, &lo, &hi), 0);
 	assert_int_equal(lo, 37);
 	assert_int_equal(hi, 64);
+	/* The middle probability to seven digits: the level at which one rank more is needed. */
+	assert_int_equal(stats_median_ranks(10002, 0.00797784843430923 * (1 - 1e-7), &lo, &hi), 0);
+	assert_true(lo == 5001 && hi == 5002);
+	assert_int_equal(stats_median_ranks(10002, 0.00797784843430923 * (1 + 1e-7), &lo, &hi), 0);
+	assert_true(lo == 5000 && hi == 5003);
 	/* 10^10: the normal law, 1.959964 half root n, within a rank */
 	assert_int_equal(stats_median_ranks(10000000000, 0.95, &lo, &hi), 0);
 	assert_true(lo >= 4999902000 && lo <= 4999902003);
