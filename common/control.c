@@ -29,6 +29,7 @@ void control_close(struct control *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->in);
+	json_decref(c->hello);
 	control_init(c);
 }
 

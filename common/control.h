@@ -22,6 +22,7 @@ struct control {
 	uint8_t *in;        /* bytes that came and are not consumed yet */
 	size_t in_len, in_cap;
 	char peer[CONTROL_ADDR_MAX]; /* "10.0.0.1:18515" or "[fe80::1%eth0]:18515" */
+	json_t *hello; /* what the other end said first, while it is a stranger; or NULL */
 };
 
 /* Where to listen or to connect. */

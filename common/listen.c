@@ -17,14 +17,13 @@
 void listener_init(struct listener *l)
 {
 	memset(l, 0, sizeof(*l));
-	l->fd[0] = l->fd[1] = -1;
+	l->fd = -1;
 }
 
 void listener_close(struct listener *l)
 {
-	for (int i = 0; i < 2; i++)
-		if (l->fd[i] >= 0)
-			close(l->fd[i]);
+	if (l->fd >= 0)
+		close(l->fd);
 	for (int i = 0; i < l->stranger_count; i++)
 		control_close(&l->strangers[i].control);
 	listener_init(l);
@@ -86,7 +85,7 @@ int listener_open(struct listener *l, const struct control_where *w, struct erro
 				 "listening on %s port %u%s", w->bind ? w->bind : "any address",
 				 w->port, rc == -EADDRINUSE ? " (another server? -p 0 takes a free one)"
 							    : "");
-	l->fd[0] = rc;
+	l->fd = rc;
 	getsockname(rc, (struct sockaddr *)&ss, &len);
 	control_addr_text((struct sockaddr *)&ss, len, l->address);
 	error_note(err, "listening on %s", l->address);
@@ -103,10 +102,10 @@ static void drop(struct listener *l, int i, const struct error *why, const struc
 	*s = l->strangers[--l->stranger_count];
 }
 
-static void admit(struct listener *l, int listen_fd)
+static void admit(struct listener *l)
 {
 	while (l->stranger_count < STRANGERS_MAX) {
-		int fd = accept(listen_fd, NULL, NULL);
+		int fd = accept(l->fd, NULL, NULL);
 		struct stranger *s;
 
 		if (fd < 0)
@@ -188,20 +187,17 @@ static int hear_all(struct listener *l, stranger_handler handler, void *arg, str
 
 static int poll_all(struct listener *l, uint64_t deadline)
 {
-	struct pollfd p[2 + STRANGERS_MAX];
-	int n = 0, listening = 0;
+	struct pollfd p[1 + STRANGERS_MAX];
+	int n = 1;
 
-	for (int i = 0; i < 2; i++)
-		if (l->fd[i] >= 0 && l->stranger_count < STRANGERS_MAX)
-			p[n++] = (struct pollfd){ .fd = l->fd[i], .events = POLLIN };
-	listening = n;
+	p[0] = (struct pollfd){ .fd = l->stranger_count < STRANGERS_MAX ? l->fd : -1,
+				.events = POLLIN };
 	for (int i = 0; i < l->stranger_count; i++)
 		p[n++] = (struct pollfd){ .fd = l->strangers[i].control.fd, .events = POLLIN };
 	if (poll(p, (nfds_t)n, deadline_poll_ms(deadline, SLICE_MS)) < 0)
 		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < listening; i++)
-		if (p[i].revents)
-			admit(l, p[i].fd);
+	if (p[0].revents)
+		admit(l);
 	return 0;
 }
 

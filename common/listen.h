@@ -18,7 +18,7 @@ struct stranger {
 };
 
 struct listener {
-	int fd[2]; /* -1: unused; two where one socket cannot serve both families */
+	int fd; /* -1: closed. One dual-stack socket serves both families */
 	char address[CONTROL_ADDR_MAX];
 	struct stranger strangers[STRANGERS_MAX];
 	int stranger_count;

@@ -43,4 +43,13 @@ static inline uint64_t mark_word(const struct mark *m, uint64_t lap)
 	return htobe64((lap * MARK_FACTOR) << m->shift) & m->mask;
 }
 
+/*
+ * The number of a size's first lap, given the next free one: a mark of 0 could not be told from
+ * the cleared buffer. Both ends come to the same.
+ */
+static inline uint64_t mark_first(const struct mark *m, uint64_t number)
+{
+	return mark_word(m, number) ? number : number + 1;
+}
+
 #endif

@@ -29,11 +29,8 @@ static void print_allowed(const struct option_record *o, char *out, size_t cap)
 		}
 		return;
 	case OPTION_NUMBER:
-		snprintf(out, cap, o->max > 0xff ? "%llu to 0x%llx" : "%llu to %llu",
-			 (unsigned long long)o->min, (unsigned long long)o->max);
-		if (o->max == 65535 || o->max == 32768 || o->max == 4096 || o->max == 10000000)
-			snprintf(out, cap, "%llu to %llu", (unsigned long long)o->min,
-				 (unsigned long long)o->max);
+		snprintf(out, cap, "%llu to %llu", (unsigned long long)o->min,
+			 (unsigned long long)o->max);
 		return;
 	case OPTION_SIZE:
 	case OPTION_SIZES:
@@ -107,7 +104,7 @@ static void help_option(FILE *out, const struct option_record *o, const struct o
 
 	option_usage(o, usage, sizeof(usage));
 	full_text(o, p, text, sizeof(text));
-	fprintf(out, "  %-*s", HELP_COLUMN - 2, usage);
+	fprintf(out, "%c %-*s", o->scope == SCOPE_LOCAL ? ' ' : '*', HELP_COLUMN - 2, usage);
 	if (strlen(usage) > HELP_COLUMN - 4)
 		fprintf(out, "\n%*s", HELP_COLUMN, "");
 	print_wrapped(out, text);
@@ -124,14 +121,13 @@ void options_help(FILE *out, const struct option_program *p)
 		fprintf(out, "Usage: %s [OPTIONS]\n", p->name);
 	fprintf(out, "\n%s.\n", p->summary);
 	if (p->argument)
-		fputs("Options are given on the client; the server takes from it what concerns "
-		      "both ends (*).\n", out);
+		fputs("Options marked * are given on the client: the server takes them from it.\n",
+		      out);
 	for (const struct option_record *o = option_table; o->name; o++) {
 		if (!visible(o, p))
 			continue;
 		if (strcmp(group, o->group))
-			fprintf(out, "\n%s%s\n", o->group,
-				o->scope == SCOPE_LOCAL ? ":" : " (*):");
+			fprintf(out, "\n%s:\n", o->group);
 		group = o->group;
 		help_option(out, o, p);
 	}

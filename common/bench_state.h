@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One session of the driver, shared by its parts; no one else includes this. */
+#ifndef COMMON_BENCH_STATE_H
+#define COMMON_BENCH_STATE_H
+
+#include "bench.h"
+#include "candidate.h"
+#include "control.h"
+#include "cpu.h"
+#include "device.h"
+#include "endpoint.h"
+#include "listen.h"
+#include "report.h"
+
+#define STAGE_NS (10 * NS_PER_S)
+
+struct bench {
+	const struct bench_program *program;
+	struct settings set;
+	struct error *err;
+	bool server;
+	uint64_t deadline; /* of --timeout, ns */
+
+	struct listener *listener;
+	struct control control;
+
+	struct device_set devices;
+	struct candidate_list remote_ports;
+	struct candidate_pair pair;
+	struct device_facts facts;
+
+	struct cpu_wish cpu_wish;
+	struct cpu_choice cpu;
+	char boot_id[CPU_BOOT_ID], peer_boot_id[CPU_BOOT_ID];
+	int peer_cpu; /* -1: not bound, or another host */
+	bool yield;
+
+	enum clock_source clock;
+	struct clock_cert cert;
+	struct clock_pair run_start;
+
+	struct endpoint_wish wish;
+	struct endpoint endpoint;
+	struct endpoint_address local, remote;
+	struct endpoint_path path;
+
+	struct lap_store store;
+	struct lap_result results[SIZES_MAX];
+	unsigned int result_count;
+	bool interrupted;
+
+	json_t *local_facts, *remote_facts;
+	struct report_setup setup;
+	char time[32];
+};
+
+/* Deadline of the stage that begins now. */
+uint64_t bench_stage(struct bench *b, const char *name);
+void bench_passed(const char *name);
+
+/* Samples are printed one by one. */
+static inline bool bench_dumps(const struct bench *b)
+{
+	return b->set.unsorted || b->set.sorted;
+}
+
+/* bench_setup.c: this end's own things */
+int bench_open_devices(struct bench *b);
+int bench_use_pair(struct bench *b);
+int bench_choose_cpu(struct bench *b);
+int bench_allocate(struct bench *b);
+int bench_open_endpoint(struct bench *b);
+int bench_connect_qps(struct bench *b);
+const struct candidate *bench_port(const struct bench *b);
+const struct candidate *bench_remote_port(const struct bench *b);
+const struct candidate_choice *bench_choice(const struct bench *b);
+const struct candidate_choice *bench_remote_choice(const struct bench *b);
+
+/* bench_agree.c: hello, plan, endpoints */
+int bench_client_agree(struct bench *b);
+int bench_server_agree(struct bench *b);
+int bench_exchange_endpoints(struct bench *b);
+
+/* bench_run.c: barrier, laps, results of one size after the other */
+int bench_run_all(struct bench *b);
+
+#endif
