@@ -134,6 +134,9 @@ class Vm:
 
     def close(self):
         if self.process is not None and self.process.poll() is None:
+            if self.shell:  # so that it gives the terminal back as it was
+                self.process.terminate()
+                time.sleep(0.2)
             self.process.kill()
             self.process.wait()
         for stream in self.streams:
