@@ -10,6 +10,7 @@
 
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
+DATE    := 2026-11-30
 SAN     ?=
 
 ifeq ($(SAN),)
@@ -22,7 +23,8 @@ endif
 
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Wmissing-prototypes -Wshadow -Werror
-CPPFLAGS += -D_GNU_SOURCE -Icommon -DVERBSPERF_VERSION='"$(VERSION)"'
+CPPFLAGS += -D_GNU_SOURCE -Icommon -DVERBSPERF_VERSION='"$(VERSION)"' \
+	    -DVERBSPERF_DATE='"$(DATE)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) -fPIC -pthread $(CFLAGS) $(SANFLAGS) -MMD -MP
 ifneq ($(SAN),)
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer

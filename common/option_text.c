@@ -2,6 +2,7 @@
 /* --help and the manual page, from the option table. */
 #include "options.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "units.h"
@@ -133,21 +134,44 @@ void options_help(FILE *out, const struct option_program *p)
 	}
 }
 
-/* roff: a leading dot or quote and every backslash and hyphen are escaped. */
-static void man_text(FILE *out, const char *text)
-{
-	bool line_start = true;
+#define MAN_WIDTH 72
 
-	for (; *text; text++) {
-		if (line_start && (*text == '.' || *text == '\''))
-			fputs("\\&", out);
-		if (*text == '\\')
+/* roff: a leading dot or quote, every backslash and every hyphen are escaped. */
+static void man_word(FILE *out, const char *word, size_t len, bool line_start)
+{
+	if (line_start && (*word == '.' || *word == '\''))
+		fputs("\\&", out);
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] == '\\')
 			fputs("\\e", out);
-		else if (*text == '-')
+		else if (word[i] == '-')
 			fputs("\\-", out);
 		else
-			fputc(*text, out);
-		line_start = *text == '\n';
+			fputc(word[i], out);
+	}
+}
+
+/* @len bytes of text, with line breaks between words. */
+static void man_text(FILE *out, const char *text, size_t len)
+{
+	const char *end = text + len;
+	size_t column = 0;
+
+	while (text < end) {
+		size_t word = strcspn(text, " ");
+
+		if (text + word > end)
+			word = (size_t)(end - text);
+		if (column && column + word > MAN_WIDTH) {
+			fputc('\n', out);
+			column = 0;
+		} else if (column) {
+			fputc(' ', out);
+		}
+		man_word(out, text, word, column == 0);
+		column += word + 1;
+		text += word;
+		text += strspn(text, " ");
 	}
 	fputc('\n', out);
 }
@@ -159,8 +183,8 @@ static void man_option(FILE *out, const struct option_record *o, const struct op
 	option_usage(o, usage, sizeof(usage));
 	full_text(o, p, text, sizeof(text));
 	fputs(".TP\n.B ", out);
-	man_text(out, usage);
-	man_text(out, text);
+	man_text(out, usage, strlen(usage));
+	man_text(out, text, strlen(text));
 }
 
 /* A blank line starts a paragraph; lines that begin with a space are shown as they stand. */
@@ -171,30 +195,40 @@ static void man_section(FILE *out, const char *title, const char *text)
 	fprintf(out, ".SH %s\n", title);
 	while (*text) {
 		size_t len = strcspn(text, "\n");
-		char line[512];
 
-		snprintf(line, sizeof(line), "%.*s", (int)len, text);
-		if (literal != (*line == ' '))
+		if (literal != (*text == ' '))
 			fputs(literal ? ".fi\n" : ".nf\n", out);
-		literal = *line == ' ';
+		literal = *text == ' ';
 		if (len == 0)
 			fputs(".PP\n", out);
+		else if (literal)
+			man_word(out, text, len, true);
 		else
-			man_text(out, line);
+			man_text(out, text, len);
+		if (literal)
+			fputc('\n', out);
 		text += len + (text[len] == '\n');
 	}
 	if (literal)
 		fputs(".fi\n", out);
 }
 
+/* .TH wants capitals. */
+static void man_title(FILE *out, const char *name)
+{
+	fputs(".TH ", out);
+	for (; *name; name++)
+		fputc(toupper((unsigned char)*name), out);
+	fprintf(out, " 1 %s \"verbsperf %s\" \"User Commands\"\n", VERBSPERF_DATE, VERBSPERF_VERSION);
+}
+
 void options_man(FILE *out, const struct option_program *p)
 {
 	const char *group = "";
 
-	fprintf(out, ".TH %s 1 \"\" \"verbsperf %s\" \"User Commands\"\n", p->name,
-		VERBSPERF_VERSION);
+	man_title(out, p->name);
 	fprintf(out, ".SH NAME\n%s \\- ", p->name);
-	man_text(out, p->summary);
+	man_text(out, p->summary, strlen(p->summary));
 	fprintf(out, ".SH SYNOPSIS\n.B %s\n[\\fIOPTIONS\\fR]\n", p->name);
 	if (p->argument)
 		fprintf(out, ".br\n.B %s\n[\\fIOPTIONS\\fR] \\fI%s\\fR\n", p->name, p->argument);

@@ -13,10 +13,11 @@ packages_test="clang libcmocka-dev python3 perftest qperf ibverbs-utils rdmacm-u
 packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu
 	libc6-dev-s390x-cross qemu-user"
 
-# Words that differ between releases: the sanitizer and fuzzer runtime of the clang that is there.
+# The sanitizer and fuzzer runtime has the version of the distribution's clang in its name.
 packages_clang_runtime()
 {
 	local v
+	apt-cache show clang >/dev/null 2>&1 || as_root apt-get -qq update >/dev/null 2>&1
 	v=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -1)
 	[ -n "$v" ] && echo "libclang-rt-$v-dev"
 }
