@@ -153,9 +153,11 @@ static void close_session(struct bench *b)
 	warn_of_clock(b);
 	write_reports(b, &shown);
 	error_print(err);
-	for (unsigned int i = 0; i < b->result_count && b->set.sizes.count > 1; i++)
-		if (bench_dumps(b))
-			free(b->results[i].sample);
+	for (unsigned int i = 0; i < b->result_count && bench_keeps_copies(b); i++) {
+		free(b->results[i].sample);
+		free(b->results[i].to_seen);
+		free(b->results[i].gap);
+	}
 	lap_store_close(&b->store);
 	endpoint_address_free(&b->local);
 	endpoint_address_free(&b->remote);

@@ -191,19 +191,31 @@ static void prefer_news_of_peer(struct bench *b, struct wait *w)
 		*b->err = ours;
 }
 
-/* The samples of one size must outlive the next size's; bench.c frees them. */
-static int keep_samples(struct bench *b, struct lap_result *res)
+static int keep_array(struct bench *b, uint64_t **array, uint64_t n)
 {
 	uint64_t *copy;
 
-	if (!bench_dumps(b) || !res->sample || b->set.sizes.count == 1)
+	if (!*array)
 		return 0;
-	copy = malloc(res->samples * sizeof(*copy));
+	copy = malloc(n * sizeof(*copy));
 	if (copy)
-		memcpy(copy, res->sample, res->samples * sizeof(*copy));
-	res->sample = copy;
+		memcpy(copy, *array, n * sizeof(*copy));
+	*array = copy;
 	return copy ? 0 : error_set(b->err, EXIT_FAILED, ENOMEM, "keeping %llu samples",
-				    (unsigned long long)res->samples);
+				    (unsigned long long)n);
+}
+
+/* What is to be printed of one size must outlive the next size's laps; bench.c frees it. */
+static int keep_samples(struct bench *b, struct lap_result *res)
+{
+	int rc;
+
+	if (!bench_keeps_copies(b))
+		return 0;
+	rc = keep_array(b, &res->sample, res->samples);
+	rc |= keep_array(b, &res->to_seen, res->laps);
+	rc |= keep_array(b, &res->gap, res->laps);
+	return rc;
 }
 
 static int run_size(struct bench *b, uint64_t size, uint64_t *number)

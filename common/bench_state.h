@@ -64,6 +64,12 @@ static inline bool bench_dumps(const struct bench *b)
 	return b->set.unsorted || b->set.sorted;
 }
 
+/* The arrays of results[] are copies, not the store's. */
+static inline bool bench_keeps_copies(const struct bench *b)
+{
+	return bench_dumps(b) && b->set.sizes.count > 1;
+}
+
 /* bench_setup.c: this end's own things */
 int bench_open_devices(struct bench *b);
 int bench_use_pair(struct bench *b);

@@ -69,12 +69,12 @@ static int open_family(const struct control_where *w, int family, struct error *
 int listener_open(struct listener *l, const struct control_where *w, struct error *err)
 {
 	/* One dual-stack socket serves both; where there is no IPv6, IPv4 alone. */
-	int first = w->ipv4 && !w->ipv6 ? AF_INET : AF_INET6;
+	int first = w->ipv4 ? AF_INET : w->bind && !w->ipv6 ? AF_UNSPEC : AF_INET6;
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
 	int rc;
 
-	if (open_family(w, w->bind ? AF_UNSPEC : first, err, &rc))
+	if (open_family(w, first, err, &rc))
 		return -1;
 	if ((rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL) && !w->bind && w->ipv4 == w->ipv6 &&
 	    open_family(w, AF_INET, err, &rc))
@@ -102,14 +102,29 @@ static void drop(struct listener *l, int i, const struct error *why, const struc
 	*s = l->strangers[--l->stranger_count];
 }
 
-static void admit(struct listener *l)
+/* Silent connections must not keep a client out. */
+static void drop_oldest(struct listener *l, const struct error *err)
 {
-	while (l->stranger_count < STRANGERS_MAX) {
-		int fd = accept(l->fd, NULL, NULL);
+	struct error why;
+	int oldest = 0;
+
+	for (int i = 1; i < l->stranger_count; i++)
+		if (l->strangers[i].deadline < l->strangers[oldest].deadline)
+			oldest = i;
+	error_init(&why, err->program);
+	error_set(&why, EXIT_PEER, 0, "too many connections at once");
+	drop(l, oldest, &why, err);
+}
+
+static void admit(struct listener *l, const struct error *err)
+{
+	int fd;
+
+	while ((fd = accept(l->fd, NULL, NULL)) >= 0) {
 		struct stranger *s;
 
-		if (fd < 0)
-			return;
+		if (l->stranger_count == STRANGERS_MAX)
+			drop_oldest(l, err);
 		s = &l->strangers[l->stranger_count++];
 		memset(s, 0, sizeof(*s));
 		control_init(&s->control);
@@ -185,19 +200,18 @@ static int hear_all(struct listener *l, stranger_handler handler, void *arg, str
 	return 0;
 }
 
-static int poll_all(struct listener *l, uint64_t deadline)
+static int poll_all(struct listener *l, uint64_t deadline, const struct error *err)
 {
 	struct pollfd p[1 + STRANGERS_MAX];
 	int n = 1;
 
-	p[0] = (struct pollfd){ .fd = l->stranger_count < STRANGERS_MAX ? l->fd : -1,
-				.events = POLLIN };
+	p[0] = (struct pollfd){ .fd = l->fd, .events = POLLIN };
 	for (int i = 0; i < l->stranger_count; i++)
 		p[n++] = (struct pollfd){ .fd = l->strangers[i].control.fd, .events = POLLIN };
 	if (poll(p, (nfds_t)n, deadline_poll_ms(deadline, SLICE_MS)) < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (p[0].revents)
-		admit(l);
+		admit(l, err);
 	return 0;
 }
 
@@ -205,7 +219,7 @@ int listener_accept(struct listener *l, stranger_handler handler, void *arg, uin
 		    struct control *peer, struct error *err)
 {
 	for (;;) {
-		int rc = poll_all(l, deadline);
+		int rc = poll_all(l, deadline, err);
 
 		if (rc < 0)
 			return error_set(err, EXIT_FAILED, -rc, "waiting for a client");

@@ -9,7 +9,7 @@
 
 #include "control.h"
 
-#define STRANGERS_MAX 64 /* further ones wait in the kernel's queue */
+#define STRANGERS_MAX 256 /* when one more comes, the oldest is dropped */
 
 struct stranger {
 	struct control control;

@@ -30,11 +30,23 @@ static bool given_here(const struct option_record *o, const struct settings *s)
 	       (!strcmp(o->name, "size") && option_given(s, "all"));
 }
 
+/* As a user would type it: 1,64 and not [1,64]. Released with free(). */
+static char *value_text(json_t *v)
+{
+	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+	size_t len = text ? strlen(text) : 0;
+
+	if (len >= 2 && (*text == '[' || *text == '"')) {
+		memmove(text, text + 1, len - 2);
+		text[len - 2] = '\0';
+	}
+	return text;
+}
+
 static void add_difference(const struct option_record *o, json_t *client, json_t *server,
 			   char *why, size_t cap)
 {
-	char *a = json_dumps(client, JSON_ENCODE_ANY | JSON_COMPACT);
-	char *b = json_dumps(server, JSON_ENCODE_ANY | JSON_COMPACT);
+	char *a = value_text(client), *b = value_text(server);
 	size_t len = strlen(why);
 
 	snprintf(why + len, cap - len, "%s%s: client %s, server %s", len ? "; " : "", o->name,
@@ -107,11 +119,15 @@ uint64_t plan_memory(const struct settings *s, bool dumps)
 {
 	uint64_t laps = plan_kept_laps(s, dumps) + s->warmup + 2;
 	/* Stamps, then a copy and scratch space to sort them; seen and gap besides with --detail. */
-	uint64_t bytes = laps * 8 * (s->detail ? 5 : 3), largest = 0;
+	uint64_t arrays = s->detail ? 5 : 3, bytes, largest = 0;
 
 	for (unsigned int i = 0; i < s->sizes.count; i++)
 		if (s->sizes.v[i] > largest)
 			largest = s->sizes.v[i];
+	/* What is printed at the end is kept of each size. */
+	if (dumps && s->sizes.count > 1)
+		arrays += s->sizes.count * (s->detail ? 3 : 1);
+	bytes = laps * 8 * arrays;
 	return bytes + 2 * (largest + 4096);
 }
 
