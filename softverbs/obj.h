@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The objects of this process that programs hold; each starts with its public part. */
+#ifndef SOFTVERBS_OBJ_H
+#define SOFTVERBS_OBJ_H
+
+#include <infiniband/verbs.h>
+
+#include "dist.h"
+#include "mem.h"
+#include "trace.h"
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define SV_OBJECTS 65536	/* QPs, CQs, SRQs of a process, each */
+
+struct sv_dev {
+	struct ibv_device ibv;
+	const struct spec_device *spec;
+	struct dist delay, out, back;
+	struct dist_state rng;		/* draws, under lock */
+	struct sv_lock lock;
+	uint64_t nwr, nmsg;		/* WRs and messages so far, for faults (from 1) */
+	uint64_t busy_until;		/* bw= */
+	uint64_t ncall[SPEC_NCALLS];
+	struct trace *trace;
+	bool plain;			/* no delay, fault or trace: the short way */
+	bool faults;			/* of data */
+};
+
+struct sv_ctx {
+	struct verbs_context v;
+	struct sv_dev *dev;
+	struct sv_ctx_sh *sh;
+	uint64_t off;
+	int async_w;
+	int refs;
+	struct sv_lock lock;
+};
+
+struct sv_pd {
+	struct ibv_pd ibv;
+	struct sv_pd *parent;		/* of a parent domain */
+	uint32_t id;
+	int refs;
+};
+
+struct sv_mr {
+	struct ibv_mr ibv;
+	struct sv_mr_sh *sh;
+};
+
+struct sv_chan {
+	struct ibv_comp_channel ibv;
+	int wfd;
+	uint32_t gen;
+	struct sv_lock lock;
+};
+
+struct sv_ah {
+	struct ibv_ah ibv;
+	struct ibv_ah_attr attr;
+};
+
+struct sv_srq {
+	struct ibv_srq ibv;
+	struct sv_srq_sh *sh;
+	uint64_t off;
+	uint32_t max_sge, events;	/* async events handed out */
+	int refs;
+	struct sv_lock lock;
+};
+
+static inline struct sv_ctx *sv_ctx(struct ibv_context *c)
+{
+	return (struct sv_ctx *)(void *)((uint8_t *)c - offsetof(struct verbs_context, context));
+}
+
+static inline struct sv_pd *sv_pd(struct ibv_pd *pd)
+{
+	return (struct sv_pd *)pd;
+}
+
+extern struct sv_dev *sv_devs;
+extern int sv_ndevs;
+
+static inline bool sv_ours_dev(const struct ibv_device *d)
+{
+	return (const struct sv_dev *)d >= sv_devs && (const struct sv_dev *)d < sv_devs + sv_ndevs;
+}
+
+static inline bool sv_ours(const struct ibv_context *c)
+{
+	return sv_ndevs && sv_ours_dev(c->device);
+}
+
+#endif

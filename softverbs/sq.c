@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The send queue: requests take effect in order when due, and complete in order when due. */
+#include <string.h>
+
+#include "data.h"
+#include "event.h"
+#include "fault.h"
+#include "work.h"
+
+static const uint8_t wc_opcode[] = {
+	[IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
+	[IBV_WR_SEND] = IBV_WC_SEND,
+	[IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND,
+	[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+};
+
+static uint32_t state_of(const struct sv_qp *qp)
+{
+	return __atomic_load_n(&qp->sh->state, __ATOMIC_ACQUIRE);
+}
+
+/* After a request failed: RC is in error as a whole, of UC and UD the send queue alone. */
+static void fail(struct sv_qp *qp, int event)
+{
+	struct sv_qp_sh *sh = qp->sh;
+
+	sv_lock(&sh->lock);
+	if (sh->type == IBV_QPT_RC || event >= 0) {
+		sv_resp_error(sv_self, sh, event);
+	} else if (sh->state == IBV_QPS_RTS) {
+		__atomic_store_n(&sh->state, IBV_QPS_SQE, __ATOMIC_RELEASE);
+		sh->ver++;
+	}
+	sv_unlock(&sh->lock);
+}
+
+static void complete_one(struct sv_qp *qp, const struct sv_wqe *w)
+{
+	struct sv_cqe e = {
+		.status = w->status, .opcode = wc_opcode[w->opcode], .wr_id = w->wr_id,
+		.qpn = qp->sh->qpn, .qp_idx = qp->sh->idx, .slot = qp->sq.done, .is_send = 1,
+		.byte_len = w->len,
+	};
+	bool lost = false;
+
+	if (w->status || qp->sig_all || (w->flags & IBV_SEND_SIGNALED))
+		lost = !sv_cq_push(sv_self, sv_cq(qp->ex.qp_base.send_cq)->off, &e);
+	if (lost)
+		fail(qp, IBV_EVENT_QP_FATAL);
+	else if (w->status && w->status != IBV_WC_WR_FLUSH_ERR)
+		fail(qp, -1);
+}
+
+/* False: nothing (more) may complete now. */
+static bool complete(struct sv_qp *qp, uint64_t now)
+{
+	struct sv_sq *sq = &qp->sq;
+	bool any = false;
+
+	while (sq->done != sq->exec) {
+		struct sv_wqe *w = sv_wqe(qp, sq->done);
+
+		if (w->cdue > now && w->status != IBV_WC_WR_FLUSH_ERR)
+			break;
+		complete_one(qp, w);
+		sq->done++;
+		any = true;
+	}
+	return any;
+}
+
+/* A request that failed holds back the next ones until it has completed. */
+static bool failing(const struct sv_qp *qp)
+{
+	return qp->sq.done != qp->sq.exec && sv_wqe(qp, qp->sq.exec - 1)->status;
+}
+
+static bool take_effect(struct sv_qp *qp, uint64_t now)
+{
+	struct sv_sq *sq = &qp->sq;
+	uint32_t state = state_of(qp);
+	struct sv_wqe *w;
+	int ret;
+
+	if (sq->exec == sq->prod || state == IBV_QPS_SQD || failing(qp))
+		return false;
+	w = sv_wqe(qp, sq->exec);
+	if (state != IBV_QPS_RTS) {
+		w->status = IBV_WC_WR_FLUSH_ERR;
+		sq->exec++;
+		return true;
+	}
+	if (w->due > now || sq->retry_at > now)
+		return false;
+	ret = sv_exec(qp, w);
+	if (ret < 0)
+		return false;
+	w->status = (uint8_t)ret;
+	sq->exec++;
+	return true;
+}
+
+static void drained(struct sv_qp *qp)
+{
+	if (!qp->attr.en_sqd_async_notify || qp->sq.done != qp->sq.exec)
+		return;
+	qp->attr.en_sqd_async_notify = 0;
+	sv_event_raise(sv_self, qp->sh->ctx, IBV_EVENT_SQ_DRAINED, SV_OF_QP, qp->sh->idx,
+		       qp->sh->qpn);
+}
+
+static void wait_for(struct sv_qp *qp)
+{
+	struct sv_sq *sq = &qp->sq;
+	uint64_t due = UINT64_MAX;
+
+	if (sq->done != sq->exec)
+		due = sv_wqe(qp, sq->done)->cdue;
+	if (sq->exec != sq->prod && state_of(qp) != IBV_QPS_SQD && !failing(qp)) {
+		uint64_t at = sv_wqe(qp, sq->exec)->due;
+
+		at = at > sq->retry_at ? at : sq->retry_at;
+		due = at < due ? at : due;
+	}
+	if (due != UINT64_MAX)
+		sv_work_add(qp, due);
+	else
+		sv_work_del(qp);
+}
+
+void sv_sq_run(struct sv_qp *qp)
+{
+	struct sv_sq *sq = &qp->sq;
+	uint64_t now = qp->dev->plain && !sq->retry_at ? 0 : sv_now();
+	bool any;
+
+	do {
+		any = take_effect(qp, now);
+		any |= complete(qp, now);
+	} while (any);
+	if (state_of(qp) == IBV_QPS_SQD)
+		drained(qp);
+	if (sq->done != sq->prod || qp->in_work)
+		wait_for(qp);
+}
