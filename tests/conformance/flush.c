@@ -22,8 +22,7 @@ static void receives(struct conf *c)
 	check_eq(c, bad, 0, CLAUSE, "eight receives are flushed in order");
 	check(c, quiet(p.a.rcq), CLAUSE, "once each");
 	check_eq(c, post_recv(&p.a, 9, 0, 64), 0, "IBTA 10.3.1.7", "a receive is taken in ERR");
-	check(c, wait_wc(p.a.rcq, &wc, WAIT_MS) == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 9,
-	      "IBTA 10.3.1.7", "and flushed");
+	check_wc(c, p.a.rcq, IBV_WC_WR_FLUSH_ERR, 9, "IBTA 10.3.1.7", "and flushed");
 	pair_close(&p);
 }
 
@@ -44,16 +43,14 @@ static void sends(struct conf *c)
 		w.id = i;
 		post(&p, &w);
 	}
-	check(c, wait_wc(p.a.scq, &wc, WAIT_MS) == IBV_WC_RNR_RETRY_EXC_ERR && wc.wr_id == 0,
-	      "IBTA 10.8.3.2", "an unsignaled SEND that fails has a completion");
+	check_wc(c, p.a.scq, IBV_WC_RNR_RETRY_EXC_ERR, 0, "IBTA 10.8.3.2", "an unsignaled SEND that fails has a completion");
 	for (uint64_t i = 1; i < 8; i++)
 		bad += wait_wc(p.a.scq, &wc, WAIT_MS) != IBV_WC_WR_FLUSH_ERR || wc.wr_id != i;
 	check_eq(c, bad, 0, CLAUSE, "the unsignaled ones behind it are flushed in order");
 	check(c, quiet(p.a.scq), CLAUSE, "once each");
 	w.id = 20;
 	check_eq(c, post(&p, &w), 0, "IBTA 10.3.1.7", "a SEND is taken in ERR");
-	check(c, wait_wc(p.a.scq, &wc, WAIT_MS) == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 20,
-	      "IBTA 10.3.1.7", "and flushed");
+	check_wc(c, p.a.scq, IBV_WC_WR_FLUSH_ERR, 20, "IBTA 10.3.1.7", "and flushed");
 	check(c, quiet(p.b.rcq), CLAUSE, "the peer received nothing");
 	pair_close(&p);
 }
@@ -82,7 +79,6 @@ static void before(struct conf *c)
 {
 	struct opt o = opt_default(IBV_QPT_RC);
 	struct wr w = { .op = IBV_WR_SEND, .len = 8 };
-	struct ibv_wc wc;
 	struct pair p;
 
 	if (pair_open(c, &p, &o))
@@ -91,9 +87,9 @@ static void before(struct conf *c)
 	post_recv(&p.b, 2, 0, 64);
 	check_eq(c, do_wr(&p, &w), IBV_WC_SUCCESS, "IBTA 9.4.1", "a SEND is done");
 	qp_set(p.b.qp, IBV_QPS_ERR);
-	check(c, wait_wc(p.b.rcq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 1, CLAUSE,
+	check_wc(c, p.b.rcq, IBV_WC_SUCCESS, 1, CLAUSE,
 	      "what was received before ERR is a success");
-	check(c, wait_wc(p.b.rcq, &wc, WAIT_MS) == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 2, CLAUSE,
+	check_wc(c, p.b.rcq, IBV_WC_WR_FLUSH_ERR, 2, CLAUSE,
 	      "and the rest is flushed");
 	pair_close(&p);
 }

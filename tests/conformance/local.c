@@ -103,7 +103,6 @@ static void receiver(struct conf *c)
 	struct ibv_mr *mr;
 	struct ibv_sge sge;
 	struct ibv_recv_wr wr = { .wr_id = 4, .sg_list = &sge, .num_sge = 1 }, *bad;
-	struct ibv_wc wc;
 	struct pair p;
 
 	if (pair_open(c, &p, &o))
@@ -115,8 +114,7 @@ static void receiver(struct conf *c)
 		 "a receive into a region without local write is taken");
 	check_eq(c, do_wr(&p, &w), IBV_WC_REM_OP_ERR, "IBTA 9.9.3.1, 11.6.2",
 		 "the sender has a remote operation error");
-	check(c, wait_wc(p.b.rcq, &wc, WAIT_MS) == IBV_WC_LOC_PROT_ERR && wc.wr_id == 4,
-	      "IBTA 9.9.3.1, 11.6.2", "the receiver has a local protection error");
+	check_wc(c, p.b.rcq, IBV_WC_LOC_PROT_ERR, 4, "IBTA 9.9.3.1, 11.6.2", "the receiver has a local protection error");
 	check(c, p.b.buf[0] == 0, "IBTA 10.6.3.2", "nothing was written");
 	if (mr)
 		ibv_dereg_mr(mr);

@@ -73,6 +73,10 @@ static void qp_granted(struct conf *c, struct ibv_cq *cq)
 	check(c, !ibv_query_qp(qp, &attr, IBV_QP_CAP, &got) &&
 	      !memcmp(&got.cap, &init.cap, sizeof(got.cap)), "ibv_query_qp(3)",
 	      "ibv_query_qp gives the capabilities that were granted");
+	note("granted %u %u %u %u %u, asked later %u %u %u %u %u", init.cap.max_send_wr,
+	     init.cap.max_recv_wr, init.cap.max_send_sge, init.cap.max_recv_sge,
+	     init.cap.max_inline_data, got.cap.max_send_wr, got.cap.max_recv_wr,
+	     got.cap.max_send_sge, got.cap.max_recv_sge, got.cap.max_inline_data);
 	check(c, got.send_cq == cq && got.recv_cq == cq && got.qp_type == IBV_QPT_RC,
 	      "ibv_query_qp(3)", "ibv_query_qp gives the CQs and the type");
 	check_eq(c, ibv_destroy_cq(cq), EBUSY, "IBTA 11.2.8.4, ibv_destroy_cq(3)",

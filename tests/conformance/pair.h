@@ -78,6 +78,9 @@ int post_recv(struct end *e, uint64_t id, uint32_t off, uint32_t len);
 /* The next completion within ms: its status, or TIMED_OUT. */
 int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
 int wait_status(struct ibv_cq *cq);		/* WAIT_MS */
+/* A check that the next completion has this status and wr_id. */
+bool check_wc(struct conf *c, struct ibv_cq *cq, int status, uint64_t wr_id, const char *clause,
+	      const char *name);
 bool quiet(struct ibv_cq *cq);			/* nothing within QUIET_MS */
 /* Posts on a and waits for its completion: the status, or -errno - 1000 if posting failed. */
 int do_wr(struct pair *p, const struct wr *w);

@@ -15,7 +15,7 @@ static int bring(struct conf *c, const struct opt *o, struct ibv_qp *qp, enum ib
 	if (rc || from == IBV_QPS_RESET)
 		return rc;
 	if (from == IBV_QPS_ERR)
-		return qp_set(qp, IBV_QPS_ERR);
+		return qp_up(c, o, qp, IBV_QPS_INIT, 0) || qp_set(qp, IBV_QPS_ERR);
 	rc = qp_up(c, o, qp, from == IBV_QPS_SQD ? IBV_QPS_RTS : from, qp->qp_num);
 	return rc || from != IBV_QPS_SQD ? rc : qp_set(qp, IBV_QPS_SQD);
 }
@@ -47,7 +47,7 @@ static void transitions(struct conf *c, const struct opt *o, struct ibv_qp *qp)
 		{ IBV_QPS_RTS, IBV_QPS_INIT, false }, { IBV_QPS_RTS, IBV_QPS_RTR, false },
 		{ IBV_QPS_ERR, IBV_QPS_INIT, false }, { IBV_QPS_ERR, IBV_QPS_RTS, false },
 		{ IBV_QPS_RTS, IBV_QPS_SQE, false },
-		{ IBV_QPS_RESET, IBV_QPS_ERR, true }, { IBV_QPS_INIT, IBV_QPS_ERR, true },
+		{ IBV_QPS_INIT, IBV_QPS_ERR, true },
 		{ IBV_QPS_RTR, IBV_QPS_ERR, true }, { IBV_QPS_RTS, IBV_QPS_ERR, true },
 		{ IBV_QPS_SQD, IBV_QPS_ERR, true }, { IBV_QPS_ERR, IBV_QPS_ERR, true },
 		{ IBV_QPS_INIT, IBV_QPS_RESET, true }, { IBV_QPS_RTR, IBV_QPS_RESET, true },

@@ -80,6 +80,19 @@ int wait_status(struct ibv_cq *cq)
 	return wait_wc(cq, &wc, WAIT_MS);
 }
 
+bool check_wc(struct conf *c, struct ibv_cq *cq, int status, uint64_t wr_id, const char *clause,
+	      const char *name)
+{
+	struct ibv_wc wc;
+	int got = wait_wc(cq, &wc, WAIT_MS);
+
+	if (check(c, got == status && wc.wr_id == wr_id, clause, "%s", name))
+		return true;
+	note("got status %d, wr_id %llu, wanted %d, %llu", got, (unsigned long long)wc.wr_id,
+	     status, (unsigned long long)wr_id);
+	return false;
+}
+
 bool quiet(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;

@@ -58,27 +58,45 @@ static void data(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	post_recv(&p->b, 1, 0, 64);
 	begin(q, 7, IBV_SEND_SIGNALED);
 	ibv_wr_send_imm(q, htonl(0x51525354));
-	ibv_wr_set_inline_data(q, "hello", 5);
+	ibv_wr_set_sge(q, p->a.mr->lkey, (uintptr_t)p->a.buf, 5);
 	check(c, !ibv_wr_complete(q) && wait_wc(p->b.rcq, &wc, WAIT_MS) == IBV_WC_SUCCESS &&
-	      wc.byte_len == 5 && wc.imm_data == htonl(0x51525354) && !memcmp(p->b.buf, "hello", 5),
-	      PAGE, "an inline SEND with immediate data is received");
+	      wc.byte_len == 5 && wc.imm_data == htonl(0x51525354) && p->b.buf[4] == 0x21, PAGE,
+	      "a SEND with immediate data is received");
 	check_eq(c, wait_status(p->a.scq), IBV_WC_SUCCESS, PAGE, "and completes");
+}
+
+static void inline_data(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
+{
+	struct ibv_data_buf bufs[2] = { { "ab", 2 }, { "cd", 2 } };
+	char text[8] = "hello";
+
+	begin(q, 1, IBV_SEND_SIGNALED);
+	ibv_wr_rdma_write(q, p->b.mr->rkey, (uintptr_t)p->b.buf);
+	ibv_wr_set_inline_data(q, text, 5);
+	memset(text, 'x', sizeof(text));
+	check(c, !ibv_wr_complete(q) && wait_status(p->a.scq) == IBV_WC_SUCCESS &&
+	      !memcmp(p->b.buf, "hello", 6), PAGE, "an inline WRITE is done, its buffer free at once");
+	begin(q, 2, IBV_SEND_SIGNALED);
+	ibv_wr_rdma_write(q, p->b.mr->rkey, (uintptr_t)p->b.buf);
+	ibv_wr_set_inline_data_list(q, 2, bufs);
+	check(c, !ibv_wr_complete(q) && wait_status(p->a.scq) == IBV_WC_SUCCESS &&
+	      !memcmp(p->b.buf, "abcdo", 5), PAGE, "a list of inline data is gathered");
 }
 
 static void batch(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 {
-	struct ibv_data_buf bufs[2] = { { "ab", 2 }, { "cd", 2 } };
 	struct ibv_sge sge[2] = { { (uintptr_t)p->a.buf, 2, p->a.mr->lkey },
 				  { (uintptr_t)p->a.buf + 10, 2, p->a.mr->lkey } };
 	struct ibv_wc wc;
 
 	memcpy(p->a.buf, "xx", 2);
 	memcpy(p->a.buf + 10, "yy", 2);
+	memcpy(p->a.buf + 20, "abcd", 4);
 	ibv_wr_start(q);
 	q->wr_flags = 0;
 	q->wr_id = 1;
 	ibv_wr_rdma_write(q, p->b.mr->rkey, (uintptr_t)p->b.buf);
-	ibv_wr_set_inline_data_list(q, 2, bufs);
+	ibv_wr_set_sge(q, p->a.mr->lkey, (uintptr_t)p->a.buf + 20, 4);
 	q->wr_flags = IBV_SEND_SIGNALED;
 	q->wr_id = 2;
 	ibv_wr_rdma_write(q, p->b.mr->rkey, (uintptr_t)p->b.buf + 8);
@@ -87,7 +105,7 @@ static void batch(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	check(c, wait_wc(p->a.scq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 2 &&
 	      quiet(p->a.scq), PAGE, "each has its own flags");
 	check(c, !memcmp(p->b.buf, "abcd", 4) && !memcmp(p->b.buf + 8, "xxyy", 4), PAGE,
-	      "lists of SGEs and of inline data are gathered");
+	      "a list of SGEs is gathered");
 }
 
 static void aborted(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
@@ -130,21 +148,25 @@ static void atomics(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 
 void run_wr(struct conf *c)
 {
+	static void (*const parts[])(struct conf *, struct pair *, struct ibv_qp_ex *) = {
+		data, inline_data, batch, aborted, atomics,
+	};
 	struct opt o = opt_default(IBV_QPT_RC);
 	struct ibv_qp_ex *q;
 	struct pair p;
 
-	if (pair_open(c, &p, &o))
-		return;
-	errno = 0;
-	q = replace(&p);
-	if (!q && (errno == EOPNOTSUPP || errno == ENOSYS)) {
-		skip(c, "the device has no ibv_wr_*", "ibv_wr_*");
-	} else if (check(c, q != NULL, PAGE, "a QP with the calls is made")) {
-		data(c, &p, q);
-		batch(c, &p, q);
-		aborted(c, &p, q);
-		atomics(c, &p, q);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (pair_open(c, &p, &o))
+			return;
+		errno = 0;
+		q = replace(&p);
+		if (!q && (errno == EOPNOTSUPP || errno == ENOSYS)) {
+			skip(c, "the device has no ibv_wr_*", "ibv_wr_*");
+			pair_close(&p);
+			return;
+		}
+		if (check(c, q != NULL, PAGE, "a QP with the calls is made"))
+			parts[i](c, &p, q);
+		pair_close(&p);
 	}
-	pair_close(&p);
 }
