@@ -42,7 +42,7 @@ PROGRAMS := $(patsubst perftest/%.c,%,$(wildcard perftest/*.c))
 SOFT     := $(patsubst softverbs/%.c,$(B)/softverbs/%.o,$(filter-out softverbs/main.c,$(wildcard softverbs/*.c)))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 SOFTTESTS := $(patsubst tests/softverbs/%.c,$(B)/tests/soft_%,$(wildcard tests/softverbs/*.c))
-CONFORM  := $(if $(wildcard tests/conformance/*.c),$(B)/tests/conformance)
+CONFORM  := $(if $(wildcard tests/conformance/*.c),$(B)/tests/conform)
 # Programs with a hook object that can hold a stage: for the kill tests only.
 HOLD     := $(if $(wildcard tests/hold/hold.c),$(addprefix $(B)/tests/hold-,$(filter %_lat %_bw,$(PROGRAMS))))
 BINS     := $(addprefix $(B)/bin/,$(PROGRAMS))
@@ -101,7 +101,7 @@ $(B)/tests/soft_%: $(B)/tests/softverbs/%.o $(B)/lib/libsoftverbs.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
 		-lcmocka $(LIBS) -ldl -o $@
 
-$(B)/tests/conformance: $(patsubst tests/%.c,$(B)/tests/%.o,$(wildcard tests/conformance/*.c)) $(SOFT_IN)
+$(B)/tests/conform: $(patsubst tests/%.c,$(B)/tests/%.o,$(wildcard tests/conformance/*.c)) $(SOFT_IN)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) \
 		$(if $(SOFT_IN),-Wl$(comma)--whole-archive $(SOFT_IN) -Wl$(comma)--no-whole-archive) $(LIBS) -ldl -o $@
