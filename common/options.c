@@ -126,7 +126,7 @@ static int take_option(const struct option_program *p, int c, char **argv, struc
 	if (c >= LONG_BASE && (word = abbreviated(argv, o)))
 		return error_set(err, EXIT_MISUSE, 0, "option %s is cut short; write --%s", word,
 				 o->name);
-	if (o->arg && o->type != OPTION_FILE && !*optarg)
+	if (optarg && !*optarg)
 		return error_set(err, EXIT_MISUSE, 0, "option --%s has an empty value", o->name);
 	if (option_set(o, optarg, s, why, sizeof(why)))
 		return error_set(err, EXIT_MISUSE, 0, "--%s %s: allowed is %s", o->name, optarg,
