@@ -136,6 +136,18 @@ static json_t *sizes_to_json(const struct size_list *list)
 	return a;
 }
 
+/* A name in Latin-1, say, is no JSON as it stands. */
+static json_t *text_to_json(const char *text)
+{
+	json_t *v = text ? json_string(text) : json_null();
+	char clean[256];
+
+	if (v)
+		return v;
+	error_sanitise(clean, sizeof(clean), text, strlen(text));
+	return json_string(clean);
+}
+
 json_t *option_to_json(const struct option_record *o, const struct settings *s)
 {
 	const void *at = value_of_const(o, s);
@@ -145,11 +157,8 @@ json_t *option_to_json(const struct option_record *o, const struct settings *s)
 	case OPTION_FLAG:
 		return json_boolean(*(const bool *)at);
 	case OPTION_TEXT:
-	case OPTION_FILE: {
-		const char *text = *(const char *const *)at;
-
-		return text ? json_string(text) : json_null();
-	}
+	case OPTION_FILE:
+		return text_to_json(*(const char *const *)at);
 	case OPTION_SIZES:
 	case OPTION_ALL_SIZES:
 		return sizes_to_json(at);
@@ -200,8 +209,10 @@ static int number_from_json(const struct option_record *o, json_t *v, struct set
 	char why[128];
 
 	if (json_is_null(v)) {
+		if (o->fallback && o->type != OPTION_TIME)
+			return -EINVAL;
 		*at = o->type == OPTION_TIME ? 0 : OPTION_AUTO;
-		return o->fallback == NULL || o->type == OPTION_TIME ? 0 : -EINVAL;
+		return 0;
 	}
 	if (o->type == OPTION_TIME)
 		return time_from_json(o, v, at);
