@@ -47,6 +47,19 @@ static inline void capture_end(struct capture *c, char *out, size_t cap)
 	fclose(c->file);
 }
 
+/* All of @f from its start, closed then; malloc'ed. */
+static inline char *file_text(FILE *f)
+{
+	long len = ftell(f);
+	char *text = malloc((size_t)len + 1);
+
+	rewind(f);
+	assert_int_equal(fread(text, 1, (size_t)len, f), len);
+	text[len] = '\0';
+	fclose(f);
+	return text;
+}
+
 static inline unsigned int count_lines(const char *text)
 {
 	unsigned int n = 0;
