@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "options.h"
-
-#include <stddef.h>
+#include "option_table.h"
 
 #define AT(field) offsetof(struct settings, field)
 #define MS 1000000ull

@@ -123,7 +123,7 @@ static void print_end(FILE *out, const char *which, json_t *end)
 
 	if (!end)
 		return;
-	fprintf(out, "  %s: %s, %s port %lld (%s%s%s)", which, text_of(end, "host", "?"),
+	fprintf(out, "  %s %s, %s port %lld (%s%s%s)", which, text_of(end, "host", "?"),
 		text_of(end, "device", "?"),
 		(long long)json_integer_value(json_object_get(end, "port")),
 		text_of(end, "link_layer", "?"), json_is_string(software) ? ", software device " : "",
@@ -139,7 +139,7 @@ static void print_clock(FILE *out, const struct report *r)
 
 	if (!(c->hz > 0))
 		return;
-	fprintf(out, "  clock:  %s, %.3f MHz +/- %.1f ppm, %s: %s%s\n", c->name, c->hz / 1e6, c->ppm,
+	fprintf(out, "  clock:  %s %.3f MHz +/- %.1f ppm, %s: %s%s\n", c->name, c->hz / 1e6, c->ppm,
 		c->trusted ? "trusted" : "NOT TRUSTED", c->why ? c->why : "?",
 		c->independent ? "" : ", not independent of the kernel's clock");
 }
@@ -167,8 +167,8 @@ static void print_header(FILE *out, const struct report *r)
 		r->server ? "server" : "client", r->operation,
 		r->kind == LATENCY_HALF_RTT ? "half round trip" : "full round trip",
 		r->settings->cycles ? "CPU cycles" : "usec");
-	print_end(out, "local ", r->local);
-	print_end(out, "remote", r->remote);
+	print_end(out, "local: ", r->local);
+	print_end(out, "remote:", r->remote);
 	if (e->qp_count)
 		fprintf(out, "  path:   MTU %u, inline %u asked, %u granted, posted by %s, "
 			"completions reaped %s, order of a WRITE's bytes %s, relaxed ordering off\n",

@@ -5,6 +5,7 @@
  * from one post to the next.
  */
 #include "bench.h"
+#include "lap_ops.h"
 
 static inline __attribute__((always_inline)) int
 client_laps(struct lap_run *r, enum lap_record record, enum post_how how, enum clock_source clock)

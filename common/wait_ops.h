@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The waits of the timed loops, inline: a wait that succeeds at once costs a few loads. */
+#ifndef COMMON_WAIT_OPS_H
+#define COMMON_WAIT_OPS_H
+
+#include "cycles.h"
+#include "wait.h"
+
+#define WAIT_SPINS 1024 /* polls before the clock is read: about a microsecond */
+
+/* The longest time between two polls of a lap; for --detail. */
+struct poll_gap {
+	uint64_t last, longest; /* counter */
+};
+
+static inline void poll_gap_see(struct poll_gap *g, enum clock_source clock)
+{
+	uint64_t now = cycles_read(clock);
+
+	if (now - g->last > g->longest)
+		g->longest = now - g->last;
+	g->last = now;
+}
+
+/*
+ * Polls a word of memory until it holds @want under @mask. 0, or -1 with the reason in w->end.
+ * @gap: NULL, or where the longest time between two polls is kept.
+ */
+static inline __attribute__((always_inline)) int wait_word(struct wait *w, const uint64_t *p,
+							   uint64_t mask, uint64_t want,
+							   enum clock_source clock,
+							   struct poll_gap *gap)
+{
+	unsigned int n = WAIT_SPINS;
+	struct wait_slow slow = { .start = 0 };
+
+	for (;;) {
+		if (gap)
+			poll_gap_see(gap, clock);
+		if ((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) == want)
+			break;
+		if (--n)
+			continue;
+		n = WAIT_SPINS;
+		if (wait_slow_look(w, &slow))
+			return -1;
+	}
+	if (__builtin_expect(slow.start != 0, 0))
+		wait_slow_end(w, &slow);
+	return 0;
+}
+
+/*
+ * Takes completions of @cq, at most @max (16) at once, until at least one came. Their number, or
+ * -1 with the reason in w->end.
+ */
+static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct ibv_cq *cq, int max,
+							 enum clock_source clock,
+							 struct poll_gap *gap)
+{
+	struct ibv_wc wc[16];
+	unsigned int n = WAIT_SPINS;
+	struct wait_slow slow = { .start = 0 };
+	int got;
+
+	while (!(got = ibv_poll_cq(cq, max, wc))) {
+		if (gap)
+			poll_gap_see(gap, clock);
+		if (--n)
+			continue;
+		n = WAIT_SPINS;
+		if (wait_slow_look(w, &slow))
+			return -1;
+	}
+	if (__builtin_expect(slow.start != 0, 0))
+		wait_slow_end(w, &slow);
+	if (__builtin_expect(got < 0, 0))
+		return wait_poll_failed(w, got);
+	for (int i = 0; i < got; i++)
+		if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0))
+			return wait_bad_completion(w, &wc[i]);
+	return got;
+}
+
+#endif
