@@ -23,11 +23,12 @@ json_t *plan_to_json(const struct option_program *p, const struct settings *s)
 	return plan;
 }
 
-/* Given by name, or by an option that stands for it: -a is a list of sizes. */
+/* Given by name, or by an option that stands for it: -a is a list of sizes, -n is no time. */
 static bool given_here(const struct option_record *o, const struct settings *s)
 {
 	return s->given[o - option_table] ||
-	       (!strcmp(o->name, "size") && option_given(s, "all"));
+	       (!strcmp(o->name, "size") && option_given(s, "all")) ||
+	       (!strcmp(o->name, "duration") && option_given(s, "iters"));
 }
 
 /* As a user would type it: 1,64 and not [1,64]. Released with free(). */
@@ -36,7 +37,9 @@ static char *value_text(json_t *v)
 	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
 	size_t len = text ? strlen(text) : 0;
 
-	if (len >= 2 && (*text == '[' || *text == '"')) {
+	if (text && json_is_null(v))
+		strcpy(text, "none");
+	else if (len >= 2 && (*text == '[' || *text == '"')) {
 		memmove(text, text + 1, len - 2);
 		text[len - 2] = '\0';
 	}
@@ -60,21 +63,34 @@ static int apply_one(const struct option_record *o, json_t *value, struct settin
 		     size_t cap)
 {
 	struct settings client = *s;
-	json_t *ours;
+	json_t *ours, *theirs;
 	int rc = 0;
 
 	if (!value || option_from_json(o, value, &client)) {
 		snprintf(why, cap, "%s", o->name);
 		return -EINVAL;
 	}
+	/* As we write it: 1 and 1.0 seconds are the same time. */
+	theirs = option_to_json(o, &client);
 	ours = option_to_json(o, s);
-	if (given_here(o, s) && !json_equal(ours, value)) {
-		add_difference(o, value, ours, why, cap);
+	if (given_here(o, s) && !json_equal(ours, theirs)) {
+		add_difference(o, theirs, ours, why, cap);
 		rc = -EEXIST;
 	}
+	json_decref(theirs);
 	json_decref(ours);
 	*s = client;
 	return rc;
+}
+
+/* The option whose value is in its range and still cannot be, or NULL. */
+static const char *unfit(const struct settings *s)
+{
+	if (s->mtu != OPTION_AUTO && !mtu_from_bytes(s->mtu))
+		return "mtu";
+	if (s->detail && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX)
+		return "iters";
+	return NULL;
 }
 
 int plan_apply(const struct option_program *p, json_t *plan, struct settings *s, char *why,
@@ -97,6 +113,10 @@ int plan_apply(const struct option_program *p, json_t *plan, struct settings *s,
 	}
 	if (json_object_size(plan) != known) {
 		snprintf(why, cap, "an option this release does not know");
+		return -EINVAL;
+	}
+	if (unfit(s)) {
+		snprintf(why, cap, "%s", unfit(s));
 		return -EINVAL;
 	}
 	return rc;
@@ -133,15 +153,17 @@ uint64_t plan_memory(const struct settings *s, bool dumps)
 
 int plan_validate(const struct settings *s, char *why, size_t cap)
 {
+	const char *name = unfit(s);
+
 	*why = '\0';
-	if (s->mtu != OPTION_AUTO && !mtu_from_bytes(s->mtu))
+	if (name && !strcmp(name, "mtu"))
 		snprintf(why, cap, "--mtu %llu is no path MTU; allowed are 256, 512, 1024, 2048, 4096",
 			 (unsigned long long)s->mtu);
 	else if (s->given[option_index("size")] && s->given[option_index("all")])
 		snprintf(why, cap, "--size and --all name sizes both; give one of them");
 	else if (s->given[option_index("iters")] && s->duration_ns)
 		snprintf(why, cap, "--iters and --duration both say when to end; give one of them");
-	else if (s->detail && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX)
+	else if (name)
 		snprintf(why, cap, "--detail keeps every lap: at most %llu with --iters",
 			 PLAN_SAMPLES_MAX);
 	return *why ? -EINVAL : 0;
