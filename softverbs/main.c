@@ -15,7 +15,7 @@ enum { FAILED = 1, MISUSE = 2, CANNOT_RUN = 126, NOT_FOUND = 127 };
 static const char usage[] =
 	"usage: softverbs [-d SPEC] CMD [ARGS...]\n"
 	"Runs CMD with software verbs devices: no RDMA hardware, no kernel driver, no root.\n"
-	"Processes of one user on one host reach each other; nothing here is a measure of hardware.\n"
+	"Processes of one user on one host reach each other; it says nothing about hardware.\n"
 	"\n"
 	"  -d, --device SPEC  devices; default: SOFTVERBS from the environment, else soft0\n"
 	"  -h, --help         this text\n"
@@ -27,8 +27,8 @@ static const char usage[] =
 	"  soft0:err=REM_ACCESS_ERR@100,drop=0.01,trace=/tmp/truth\n"
 	"A wrong KEY is answered with the list of all; doc/softverbs-spec.md explains them.\n"
 	"\n"
-	"Exit status: that of CMD; 1 the library is missing, 2 misuse or a malformed SPEC, 126 CMD\n"
-	"cannot be run, 127 CMD was not found.\n";
+	"Exit status: that of CMD; 1 the library is missing, 2 misuse or a malformed SPEC,\n"
+	"126 CMD cannot be run, 127 CMD was not found.\n";
 
 /* Beside the command: ../lib, both in the build tree and where it was installed. */
 static int library_path(char out[PATH_MAX])

@@ -111,8 +111,8 @@ static int find_key(struct spec_build *b, struct spec_tok name, const struct spe
 	if (!k->name)
 		return bad_key(b, name, "the keys ");
 	if (b->port && k->scope == SPEC_OF_DEVICE)
-		return spec_bad(b->err, name, "a key of a port (link, state, lid, sm_lid, lmc, mtu, "
-				"gids, pkeys, width, speed, grh_required, event)");
+		return spec_bad(b->err, name, "a key of a port (link, state, lid, sm_lid, lmc, "
+				"mtu, gids, pkeys, width, speed, grh_required, event)");
 	*key = k;
 	return 0;
 }
@@ -182,7 +182,8 @@ static int parse_keys(struct spec_build *b, struct spec_tok keys)
 			if (pass == 0 || b->port <= b->dev->nports)
 				continue;
 			if (counted)
-				return spec_bad(b->err, item, "ports up to ports=%d", b->dev->nports);
+				return spec_bad(b->err, item, "ports up to ports=%d",
+						b->dev->nports);
 			b->dev->nports = b->port;
 		}
 	}
@@ -196,8 +197,8 @@ static int parse_name(struct spec_build *b, struct spec_tok name, const struct s
 		bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
 
 		if (!letter && (!i || !strchr("0123456789_-", c)))
-			return spec_bad(b->err, spec_skip(name, i), "a device name: letters, digits, "
-					"_ and -, then : and its keys");
+			return spec_bad(b->err, spec_skip(name, i), "a device name: letters, "
+					"digits, _ and -, then : and its keys");
 	}
 	if (!name.n || name.n >= sizeof(b->dev->name))
 		return spec_bad(b->err, name, "a device name of 1 to %zu characters",

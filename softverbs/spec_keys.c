@@ -109,7 +109,8 @@ static int set_bw(struct spec_build *b, const struct spec_key *k, struct spec_to
 			return 0;
 		}
 	}
-	return spec_bad(b->err, v, "a rate such as 100Gb/s or 12.5GB/s (K, M, G, T; b bits, B bytes)");
+	return spec_bad(b->err, v, "a rate such as 100Gb/s or 12.5GB/s (K, M, G, T; b bits, "
+			"B bytes)");
 }
 
 /* ADDR[/v1|/v2]: an IPv6 address, or an IPv4 one, which is mapped into it. */
@@ -214,7 +215,8 @@ const struct spec_key spec_keys[] = {
 	{ "event", SPEC_VALUE, SPEC_OF_PORT1, true, spec_set_event, 0, 0, 0, 0, NULL },
 	{ "stall", L, spec_set_stall, DEV(fault.stall), 0, 0, NULL },
 	{ "die", SPEC_AT, SPEC_OF_DEVICE, false, set_number, DEV(fault.die), 1, UINT64_MAX, NULL },
-	{ "hang", SPEC_AT, SPEC_OF_DEVICE, false, set_number, DEV(fault.hang), 1, UINT64_MAX, NULL },
+	{ "hang", SPEC_AT, SPEC_OF_DEVICE, false, set_number, DEV(fault.hang), 1, UINT64_MAX,
+	  NULL },
 	{ "complete", D, set_name, DEV(complete_post), 0, 0, complete_names },
 	{ "async", D, set_async, DEV(async_seed), 0, UINT64_MAX, NULL },
 	{ "trace", D, set_trace, DEV(trace), 0, 0, NULL },
@@ -237,6 +239,7 @@ const struct spec_key spec_keys[] = {
 	{ "pkeys", P, set_pkeys, PORT(pkey), 0, 0, NULL },
 	{ "width", P, set_name, PORT(width), 0, 0, width_names },
 	{ "speed", P, set_name, PORT(speed), 0, 0, speed_names },
-	{ "grh_required", SPEC_FLAG, SPEC_OF_PORTS, false, set_flag, PORT(grh_required), 0, 0, NULL },
+	{ "grh_required", SPEC_FLAG, SPEC_OF_PORTS, false, set_flag, PORT(grh_required), 0, 0,
+	  NULL },
 	{ NULL, D, NULL, 0, 0, 0, 0, NULL },
 };

@@ -252,7 +252,7 @@ void trace_path(struct trace *t, const char *dev, const char *of, uint32_t qpn,
 	if (!t)
 		return;
 	put(t, "path", dev,
-	    "of=%s qpn=0x%x port=%u dlid=%u sl=%u bits=%u grh=%u tclass=%u flow=0x%x hop=%u sgid=%u",
-	    of, qpn, a->port_num, a->dlid, a->sl, a->src_path_bits, a->is_global,
+	    "of=%s qpn=0x%x port=%u dlid=%u sl=%u bits=%u grh=%u tclass=%u flow=0x%x hop=%u "
+	    "sgid=%u", of, qpn, a->port_num, a->dlid, a->sl, a->src_path_bits, a->is_global,
 	    a->grh.traffic_class, a->grh.flow_label, a->grh.hop_limit, a->grh.sgid_index);
 }

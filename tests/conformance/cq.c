@@ -28,7 +28,8 @@ static int wait_n(struct ibv_cq *cq, int n, uint64_t first)
 	int good = 0;
 
 	for (int i = 0; i < n; i++)
-		good += wait_wc(cq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == first + (uint64_t)i;
+		good += wait_wc(cq, &wc, WAIT_MS) == IBV_WC_SUCCESS &&
+			wc.wr_id == first + (uint64_t)i;
 	return good;
 }
 
@@ -37,6 +38,7 @@ static void resizing(struct conf *c, struct pair *p)
 {
 	struct wr w = { .op = IBV_WR_RDMA_WRITE, .len = 8 };
 	int before = p->a.scq->cqe, rc;
+	double end;
 
 	for (uint64_t i = 0; i < 10; i++) {
 		w.id = i;
@@ -46,7 +48,8 @@ static void resizing(struct conf *c, struct pair *p)
 	memset(p->b.buf, 1, 8);
 	w = (struct wr){ .op = IBV_WR_RDMA_READ, .id = 10, .off = 4096, .len = 8 };
 	post(p, &w);
-	for (double end = now_ms() + WAIT_MS; now_ms() < end && !*(volatile uint8_t *)&p->a.buf[4096];)
+	end = now_ms() + WAIT_MS;
+	while (!*(volatile uint8_t *)&p->a.buf[4096] && now_ms() < end)
 		;
 	quiet(p->b.scq);
 	rc = ibv_resize_cq(p->a.scq, before * 4);
@@ -118,7 +121,8 @@ static void shared(struct conf *c)
 	    !qp_up(c, &o, b, IBV_QPS_RTS, a->qp_num)) {
 		struct ibv_sge sge = { (uintptr_t)buf, 8, mr->lkey };
 		struct ibv_recv_wr rr = { .sg_list = &sge, .num_sge = 1 }, *bad_rr;
-		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1,
+					  .opcode = IBV_WR_SEND }, *bad;
 		struct ibv_wc wc;
 
 		ibv_post_recv(b, &rr, &bad_rr);
@@ -152,7 +156,8 @@ static void after_destroy(struct conf *c, struct pair *p)
 	ibv_destroy_qp(p->a.qp);
 	p->a.qp = NULL;
 	n = ibv_poll_cq(p->a.scq, 16, wc);
-	check(c, n >= 0 && n <= 8, "IBTA 11.2.5.4", "a CQ can be polled after its QP was destroyed");
+	check(c, n >= 0 && n <= 8, "IBTA 11.2.5.4",
+		 "a CQ can be polled after its QP was destroyed");
 }
 
 void run_cq(struct conf *c)

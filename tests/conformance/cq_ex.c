@@ -56,7 +56,8 @@ static void fields(struct conf *c, struct pair *p, struct ibv_cq_ex *cq)
 	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.4.1", "a second one too");
 	if (!check_eq(c, start(cq), 0, PAGE, "a poll begins"))
 		return;
-	check(c, cq->wr_id == 77 && cq->status == IBV_WC_SUCCESS, PAGE, "wr_id and status are there");
+	check(c, cq->wr_id == 77 && cq->status == IBV_WC_SUCCESS, PAGE,
+		 "wr_id and status are there");
 	check_eq(c, ibv_wc_read_opcode(cq), IBV_WC_RECV, PAGE, "the opcode is read");
 	check_eq(c, ibv_wc_read_byte_len(cq), 33, PAGE, "the length is read");
 	check(c, ibv_wc_read_wc_flags(cq) & IBV_WC_WITH_IMM &&

@@ -37,7 +37,8 @@ static void port(struct conf *c)
 	      "messages of 1 MiB are possible");
 	check(c, c->port.gid_tbl_len >= 1 && c->port.pkey_tbl_len >= 1, "IBTA 11.2.1.2",
 	      "the GID and P_Key tables have entries");
-	check(c, ib == (c->port.lid != 0), "IBTA 4.1.3, A17", "a LID is there with InfiniBand only");
+	check(c, ib == (c->port.lid != 0), "IBTA 4.1.3, A17",
+		 "a LID is there with InfiniBand only");
 	check(c, ibv_query_port(c->ctx, 0, &p) != 0, "ibv_query_port(3)", "port 0 is refused");
 	check(c, ibv_query_port(c->ctx, (uint8_t)(c->dev.phys_port_cnt + 1), &p) != 0,
 	      "ibv_query_port(3)", "the port after the last is refused");

@@ -101,10 +101,12 @@ static void established(struct conf *c)
 	qp_up(c, &o, p.b.qp, IBV_QPS_RTR, p.a.qp->qp_num);
 	post_recv(&p.b, 1, 0, 64);
 	check_eq(c, do_wr(&p, &w), IBV_WC_SUCCESS, "IBTA 10.3.1.3", "a QP in RTR receives");
-	check_eq(c, wait_status(p.b.rcq), IBV_WC_SUCCESS, "IBTA 10.3.1.3", "and completes receives");
+	check_eq(c, wait_status(p.b.rcq), IBV_WC_SUCCESS, "IBTA 10.3.1.3",
+		 "and completes receives");
 	check(c, comes(c, IBV_EVENT_COMM_EST, p.b.qp, WAIT_MS), CLAUSE,
 	      "the first message in RTR is the event communication established");
-	check_eq(c, qp_step(c, &o, p.b.qp, IBV_QPS_RTS, 0), 0, "IBTA 10.3.1.4", "it then goes to RTS");
+	check_eq(c, qp_step(c, &o, p.b.qp, IBV_QPS_RTS, 0), 0, "IBTA 10.3.1.4",
+		 "it then goes to RTS");
 	pair_close(&p);
 	drain(c);
 }

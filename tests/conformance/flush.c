@@ -22,7 +22,8 @@ static void receives(struct conf *c)
 	check_eq(c, bad, 0, CLAUSE, "eight receives are flushed in order");
 	check(c, quiet(p.a.rcq), CLAUSE, "once each");
 	check_eq(c, post_recv(&p.a, 9, 0, 64), 0, "IBTA 10.3.1.7", "a receive is taken in ERR");
-	check_wc(c, p.a.rcq, IBV_WC_WR_FLUSH_ERR, 9, "IBTA 10.3.1.7", "and flushed");
+	check_wc(c, p.a.rcq, IBV_WC_WR_FLUSH_ERR, 9, "IBTA 10.3.1.7",
+		 "a receive posted in ERR is flushed");
 	pair_close(&p);
 }
 
@@ -43,14 +44,16 @@ static void sends(struct conf *c)
 		w.id = i;
 		post(&p, &w);
 	}
-	check_wc(c, p.a.scq, IBV_WC_RNR_RETRY_EXC_ERR, 0, "IBTA 10.8.3.2", "an unsignaled SEND that fails has a completion");
+	check_wc(c, p.a.scq, IBV_WC_RNR_RETRY_EXC_ERR, 0, "IBTA 10.8.3.2",
+		 "an unsignaled SEND that fails has a completion");
 	for (uint64_t i = 1; i < 8; i++)
 		bad += wait_wc(p.a.scq, &wc, WAIT_MS) != IBV_WC_WR_FLUSH_ERR || wc.wr_id != i;
 	check_eq(c, bad, 0, CLAUSE, "the unsignaled ones behind it are flushed in order");
 	check(c, quiet(p.a.scq), CLAUSE, "once each");
 	w.id = 20;
 	check_eq(c, post(&p, &w), 0, "IBTA 10.3.1.7", "a SEND is taken in ERR");
-	check_wc(c, p.a.scq, IBV_WC_WR_FLUSH_ERR, 20, "IBTA 10.3.1.7", "and flushed");
+	check_wc(c, p.a.scq, IBV_WC_WR_FLUSH_ERR, 20, "IBTA 10.3.1.7",
+		 "a SEND posted in ERR is flushed");
 	check(c, quiet(p.b.rcq), CLAUSE, "the peer received nothing");
 	pair_close(&p);
 }
@@ -70,7 +73,8 @@ static void responder(struct conf *c)
 	do_wr(&p, &w);
 	check(c, wait_wc(p.b.rcq, &wc, WAIT_MS) == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1 &&
 	      wait_wc(p.b.rcq, &wc, WAIT_MS) == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 2,
-	      "IBTA 9.9.3.1, 10.3.1.7", "a refused WRITE flushes the responder's receives in order");
+	      "IBTA 9.9.3.1, 10.3.1.7",
+		 "a refused WRITE flushes the responder's receives in order");
 	pair_close(&p);
 }
 

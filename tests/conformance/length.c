@@ -16,7 +16,8 @@ static void short_receive(struct conf *c)
 	post_recv(&p.b, 7, 0, 64);
 	check_eq(c, do_wr(&p, &w), IBV_WC_REM_INV_REQ_ERR, "IBTA 9.7.5.2.4, 11.6.2",
 		 "a SEND longer than the receive is an invalid request to its sender");
-	check_wc(c, p.b.rcq, IBV_WC_LOC_LEN_ERR, 7, "IBTA 9.7.4.1.6, 11.6.2", "and a local length error to its receiver");
+	check_wc(c, p.b.rcq, IBV_WC_LOC_LEN_ERR, 7, "IBTA 9.7.4.1.6, 11.6.2",
+		 "a SEND longer than the receive is a local length error to its receiver");
 	check(c, p.b.buf[64] == 0, "IBTA 9.7.4.1.6", "nothing is written behind the receive");
 	check_eq(c, wait_state(p.b.qp, IBV_QPS_ERR), IBV_QPS_ERR, "IBTA 9.9.3.1",
 		 "the receiver's QP is in ERR");

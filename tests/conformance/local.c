@@ -14,7 +14,8 @@ static void fails(struct conf *c, const struct opt *o, const struct wr *w, const
 		return;
 	memset(p.a.buf, 0x99, 64);
 	post_recv(&p.b, 1, 0, 64);
-	check_eq(c, do_wr(&p, w), IBV_WC_LOC_PROT_ERR, CLAUSE, "%s is a local protection error", what);
+	check_eq(c, do_wr(&p, w), IBV_WC_LOC_PROT_ERR, CLAUSE,
+		 "%s is a local protection error", what);
 	check(c, p.b.buf[0] == 0, CLAUSE, "%s sends nothing", what);
 	pair_close(&p);
 }
@@ -91,7 +92,7 @@ static void given_up(struct conf *c)
 	if (mr)
 		ibv_dereg_mr(mr);
 	check_eq(c, do_wr(&p, &w), IBV_WC_LOC_PROT_ERR, "IBTA 11.2.10.3, 11.6.2",
-		 "and no more once its region is given up");
+		 "a local key is refused once its region is given up");
 	pair_close(&p);
 }
 
@@ -114,7 +115,8 @@ static void receiver(struct conf *c)
 		 "a receive into a region without local write is taken");
 	check_eq(c, do_wr(&p, &w), IBV_WC_REM_OP_ERR, "IBTA 9.9.3.1, 11.6.2",
 		 "the sender has a remote operation error");
-	check_wc(c, p.b.rcq, IBV_WC_LOC_PROT_ERR, 4, "IBTA 9.9.3.1, 11.6.2", "the receiver has a local protection error");
+	check_wc(c, p.b.rcq, IBV_WC_LOC_PROT_ERR, 4, "IBTA 9.9.3.1, 11.6.2",
+		 "the receiver has a local protection error");
 	check(c, p.b.buf[0] == 0, "IBTA 10.6.3.2", "nothing was written");
 	if (mr)
 		ibv_dereg_mr(mr);

@@ -88,7 +88,8 @@ static int open_port(struct conf *c, const char *name)
 		printf("1..0 # SKIP port %d is not active\n", c->port_num);
 		return SKIPPED;
 	}
-	c->grh = c->gid_index >= 0 || c->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	c->grh = c->gid_index >= 0 || c->port.link_layer == IBV_LINK_LAYER_ETHERNET ||
+		 c->port.flags & IBV_QPF_GRH_REQUIRED;
 	if (c->gid_index < 0)
 		c->gid_index = c->grh ? default_gid(c) : 0;
 	if (ibv_query_gid(c->ctx, c->port_num, c->gid_index, &c->gid) && c->grh) {
@@ -159,7 +160,8 @@ int main(int argc, char **argv)
 	if (rc == PASSED)
 		rc = run(&c, only);
 	if (c.pd && ibv_dealloc_pd(c.pd))
-		note("ibv_dealloc_pd at the end: %s (a subject left something open)", strerror(errno));
+		note("at the end ibv_dealloc_pd says %s: a subject left something open",
+		     strerror(errno));
 	if (c.ctx)
 		ibv_close_device(c.ctx);
 	return rc;

@@ -55,6 +55,11 @@ void av_to_self(struct conf *c, struct ibv_ah_attr *av)
 	av->grh.hop_limit = 64;
 }
 
+static uint8_t rd_depth(uint8_t wish, int limit)
+{
+	return limit < wish ? (uint8_t)limit : wish;
+}
+
 static int rtr_mask(struct conf *c, const struct opt *o, uint32_t dest, struct ibv_qp_attr *attr)
 {
 	if (o->type == IBV_QPT_UD)
@@ -65,13 +70,13 @@ static int rtr_mask(struct conf *c, const struct opt *o, uint32_t dest, struct i
 	av_to_self(c, &attr->ah_attr);
 	if (o->type == IBV_QPT_UC)
 		return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	attr->max_dest_rd_atomic = o->rd_atomic;
+	attr->max_dest_rd_atomic = rd_depth(o->rd_atomic, c->dev.max_qp_rd_atom);
 	attr->min_rnr_timer = o->min_rnr_timer;
 	return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 	       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 }
 
-static int rts_mask(const struct opt *o, struct ibv_qp_attr *attr)
+static int rts_mask(struct conf *c, const struct opt *o, struct ibv_qp_attr *attr)
 {
 	attr->sq_psn = o->psn;
 	if (o->type != IBV_QPT_RC)
@@ -79,7 +84,7 @@ static int rts_mask(const struct opt *o, struct ibv_qp_attr *attr)
 	attr->timeout = o->timeout;
 	attr->retry_cnt = o->retry;
 	attr->rnr_retry = o->rnr_retry;
-	attr->max_rd_atomic = o->rd_atomic;
+	attr->max_rd_atomic = rd_depth(o->rd_atomic, c->dev.max_qp_init_rd_atom);
 	return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 	       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 }
@@ -92,7 +97,7 @@ int attr_for(struct conf *c, const struct opt *o, enum ibv_qp_state to, uint32_t
 	if (to == IBV_QPS_RTR)
 		return rtr_mask(c, o, dest, attr);
 	if (to == IBV_QPS_RTS)
-		return rts_mask(o, attr);
+		return rts_mask(c, o, attr);
 	if (to != IBV_QPS_INIT)
 		return IBV_QP_STATE;
 	attr->port_num = c->port_num;

@@ -10,7 +10,7 @@
 #define ALL_ACCESS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
-#define WAIT_MS 3000	/* for what must come */
+#define WAIT_MS 5000	/* for what must come */
 #define QUIET_MS 100	/* for what must not come */
 #define TIMED_OUT (-1)	/* in place of a status: nothing came */
 

@@ -78,7 +78,8 @@ static void bad_wr(struct conf *c)
 	check(c, ibv_post_send(p.a.qp, wr, &bad) != 0 && bad == &wr[1], "ibv_post_send(3)",
 	      "too many SGEs are refused, and bad_wr shows the request");
 	check(c, wait_wc(p.a.scq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 0 &&
-	      quiet(p.a.scq), "ibv_post_send(3)", "the requests before it are done, those behind not");
+	      quiet(p.a.scq), "ibv_post_send(3)",
+		 "the requests before it are done, those behind not");
 	wr[2].num_sge = 0;
 	check_eq(c, ibv_post_send(p.a.qp, &wr[2], &bad), 0, "IBTA 10.7.3.1",
 		 "a request without SGEs is taken");
@@ -107,8 +108,8 @@ static void signals(struct conf *c)
 	w.id = 2;
 	w.flags = IBV_SEND_SIGNALED;
 	post(&p, &w);
-	check(c, wait_wc(p.a.scq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 2 && quiet(p.a.scq),
-	      "IBTA 10.7.2.1", "only a signaled request leaves a completion");
+	check(c, wait_wc(p.a.scq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 2 &&
+	      quiet(p.a.scq), "IBTA 10.7.2.1", "only a signaled request leaves a completion");
 	for (uint64_t i = 0; i < 100; i++) {
 		w.id = i;
 		w.flags = i % 10 == 9 ? IBV_SEND_SIGNALED : 0;

@@ -27,7 +27,8 @@ static void write_imm(struct conf *c, struct pair *p)
 
 	memset(p->a.buf, 0x77, 300);
 	post_recv(&p->b, 9, 8192, 8);
-	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.4.3", "WRITE with immediate data is done");
+	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.4.3",
+		 "WRITE with immediate data is done");
 	check(c, wait_wc(p->b.rcq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.wr_id == 9 &&
 	      wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM, "ibv_poll_cq(3)",
 	      "it takes a receive, with IBV_WC_RECV_RDMA_WITH_IMM");
@@ -116,7 +117,8 @@ static void ordering(struct conf *c, struct pair *p)
 		post(p, &w);
 		bad += wait_status(p->a.scq) || wait_status(p->a.scq) || p->b.buf[128] != i;
 	}
-	check_eq(c, bad, 0, "IBTA 10.8.3.3", "a fenced WRITE sends what the READ before it brought");
+	check_eq(c, bad, 0, "IBTA 10.8.3.3",
+		 "a fenced WRITE sends what the READ before it brought");
 }
 
 void run_rdma(struct conf *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a device need not have: it works, or is refused with the errno of its page, never a crash. */
+/* What a device need not have: it works, or is refused with the errno of its page. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -88,7 +88,8 @@ static void queues(struct conf *c, struct ibv_cq *cq)
 	if (wq)
 		ibv_destroy_wq(wq);
 	rc = ibv_modify_cq(cq, &moderate);
-	check(c, !rc || unsupported(rc), "ibv_modify_cq(3)", "ibv_modify_cq works or says EOPNOTSUPP");
+	check(c, !rc || unsupported(rc), "ibv_modify_cq(3)",
+		 "ibv_modify_cq works or says EOPNOTSUPP");
 }
 
 static void flows(struct conf *c, struct ibv_cq *cq)

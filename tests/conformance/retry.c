@@ -15,7 +15,8 @@ static void no_receive(struct conf *c)
 	if (pair_open(c, &p, &o))
 		return;
 	post(&p, &w);
-	check_wc(c, p.a.scq, IBV_WC_RNR_RETRY_EXC_ERR, 5, "IBTA 9.7.5.2.8", "without a receive and RNR retries the SEND fails");
+	check_wc(c, p.a.scq, IBV_WC_RNR_RETRY_EXC_ERR, 5, "IBTA 9.7.5.2.8",
+		 "without a receive and RNR retries the SEND fails");
 	check_eq(c, wait_state(p.a.qp, IBV_QPS_ERR), IBV_QPS_ERR, "IBTA 9.9.2.3",
 		 "the requester's QP is in ERR");
 	check_eq(c, qp_state(p.b.qp), IBV_QPS_RTS, "IBTA 9.7.5.2.8", "the responder's QP is not");
@@ -71,21 +72,45 @@ static void late_receive(struct conf *c)
 	pair_close(&p);
 }
 
-/* The formula: (retries + 1) times from 1 to 4 times 4.096 us * 2^timeout. */
-static void unanswered(struct conf *c, struct pair *p, const struct opt *o, const char *what)
+/* One WRITE that nobody answers: how long its failure took. */
+static double fail_once(struct conf *c, struct pair *p, const char *what)
 {
 	struct wr w = { .op = IBV_WR_RDMA_WRITE, .id = 8, .len = 8 };
-	double t = 4.096e-3 * exp2(o->timeout) * (o->retry + 1), start = now_ms(), took;
+	double start = now_ms();
 	struct ibv_wc wc;
+	int status;
 
 	post(p, &w);
-	check(c, wait_wc(p->a.scq, &wc, WAIT_MS) == IBV_WC_RETRY_EXC_ERR && wc.wr_id == 8,
-	      "IBTA 9.7.6.1.3, 9.9.2.3", "%s: the retries run out", what);
-	took = now_ms() - start;
-	check(c, took >= t * 0.95, "IBTA 9.7.6.1.3", "%s: not before the time of the formula", what);
-	/* 4 times is allowed; the slack is for a machine that is busy with other things. */
-	check(c, took <= 4 * t + 150, "IBTA 9.7.6.1.3", "%s: within 4 times the formula", what);
-	note("took %.2f ms, the formula says %.2f", took, t);
+	status = wait_wc(p->a.scq, &wc, WAIT_MS);
+	if (status != IBV_WC_RETRY_EXC_ERR || wc.wr_id != 8)
+		check_eq(c, status, IBV_WC_RETRY_EXC_ERR, "IBTA 9.9.2.3", "%s: its status", what);
+	return now_ms() - start;
+}
+
+/*
+ * The formula: (retries + 1) times from 1 to 4 times 4.096 us * 2^timeout. A busy machine adds to
+ * that, so the quickest of a few counts for the upper bound, and each for the lower one.
+ */
+static void unanswered(struct conf *c, struct pair *p, const struct opt *o, const char *what)
+{
+	double t = 4.096e-3 * exp2(o->timeout) * (o->retry + 1), quickest = 1e9;
+	int n;
+
+	for (n = 0; n < 5 && quickest > 4 * t; n++) {
+		double took;
+
+		if (n) {
+			qp_set(p->a.qp, IBV_QPS_RESET);
+			qp_up(c, o, p->a.qp, IBV_QPS_RTS, p->b.qp ? p->b.qp->qp_num : 0xfffffe);
+		}
+		took = fail_once(c, p, what);
+		quickest = took < quickest ? took : quickest;
+	}
+	check(c, quickest < WAIT_MS, "IBTA 9.7.6.1.3, 9.9.2.3", "%s: the retries run out", what);
+	check(c, quickest >= t * 0.95, "IBTA 9.7.6.1.3", "%s: not before the time of the formula",
+	      what);
+	check(c, quickest <= 4 * t, "IBTA 9.7.6.1.3", "%s: within 4 times the formula", what);
+	note("the quickest of %d took %.2f ms, the formula says %.2f", n, quickest, t);
 	check_eq(c, wait_state(p->a.qp, IBV_QPS_ERR), IBV_QPS_ERR, "IBTA 9.9.2.3",
 		 "%s: the QP is in ERR", what);
 }

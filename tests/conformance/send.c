@@ -43,7 +43,8 @@ static void immediate(struct conf *c, struct pair *p)
 	struct ibv_wc wc;
 
 	post_recv(&p->b, 1, 0, 64);
-	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.4.1", "a SEND with immediate data is done");
+	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.4.1",
+		 "a SEND with immediate data is done");
 	check_eq(c, wait_wc(p->b.rcq, &wc, WAIT_MS), IBV_WC_SUCCESS, "IBTA 9.4.1", "and received");
 	check(c, wc.wc_flags & IBV_WC_WITH_IMM && wc.opcode == IBV_WC_RECV, "ibv_poll_cq(3)",
 	      "the flag for immediate data is set");

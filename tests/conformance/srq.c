@@ -132,7 +132,8 @@ static void limit(struct conf *c, struct pair *p, struct ibv_srq *srq)
 	check(c, !ibv_query_srq(srq, &attr) && attr.srq_limit == 0, "IBTA 10.2.9.1",
 	      "the limit is disarmed");
 	do_wr(p, &w);
-	check_eq(c, next_event(c, QUIET_MS, &element), -1, "IBTA 10.2.9.1", "and no event comes again");
+	check_eq(c, next_event(c, QUIET_MS, &element), -1, "IBTA 10.2.9.1",
+		 "and no event comes again");
 }
 
 static void last_wqe(struct conf *c, struct pair *p, struct ibv_srq *srq)
@@ -145,7 +146,7 @@ static void last_wqe(struct conf *c, struct pair *p, struct ibv_srq *srq)
 	type = next_event(c, WAIT_MS, &element);
 	check_eq(c, type, IBV_EVENT_QP_LAST_WQE_REACHED, "IBTA 10.3.1.7, 11.6.3",
 		 "a QP in ERR says that it takes no more of the SRQ");
-	check(c, element == p->b.qp, "ibv_get_async_event(3)", "the event names the QP");
+	check(c, element == p->b.qp, "ibv_get_async_event(3)", "the last WQE event names the QP");
 	check(c, quiet(p->b.rcq), "IBTA 10.2.9.3", "the receives of the SRQ are not flushed");
 }
 

@@ -102,7 +102,7 @@ static void drained(struct conf *c)
 		check(c, quiet(p.a.scq), "IBTA 10.3.1.5", "but not done in SQD");
 		check_eq(c, qp_set(p.a.qp, IBV_QPS_RTS), 0, "IBTA 10.3.1.5", "SQD to RTS");
 		check_eq(c, wait_status(p.a.scq), IBV_WC_SUCCESS, "IBTA 10.3.1.5",
-			 "and done when RTS is back");
+			 "what was posted in SQD is done when RTS is back");
 	}
 	pair_close(&p);
 }

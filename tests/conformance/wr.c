@@ -75,7 +75,8 @@ static void inline_data(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	ibv_wr_set_inline_data(q, text, 5);
 	memset(text, 'x', sizeof(text));
 	check(c, !ibv_wr_complete(q) && wait_status(p->a.scq) == IBV_WC_SUCCESS &&
-	      !memcmp(p->b.buf, "hello", 6), PAGE, "an inline WRITE is done, its buffer free at once");
+	      !memcmp(p->b.buf, "hello", 6), PAGE,
+		 "an inline WRITE is done, its buffer free at once");
 	begin(q, 2, IBV_SEND_SIGNALED);
 	ibv_wr_rdma_write(q, p->b.mr->rkey, (uintptr_t)p->b.buf);
 	ibv_wr_set_inline_data_list(q, 2, bufs);
@@ -126,6 +127,14 @@ static void aborted(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	      wc.wr_id == 2, PAGE, "the next batch is done");
 }
 
+static uint64_t word(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, 8);
+	return v;
+}
+
 static void atomics(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 {
 	uint64_t v = 10;
@@ -142,8 +151,7 @@ static void atomics(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	ibv_wr_atomic_cmp_swp(q, p->b.mr->rkey, (uintptr_t)p->b.buf, 15, 99);
 	ibv_wr_set_sge(q, p->a.mr->lkey, (uintptr_t)p->a.buf + 8, 8);
 	check(c, !ibv_wr_complete(q) && wait_status(p->a.scq) == IBV_WC_SUCCESS &&
-	      !memcmp(p->a.buf, &(uint64_t){ 10 }, 8) && !memcmp(p->a.buf + 8, &(uint64_t){ 15 }, 8) &&
-	      !memcmp(p->b.buf, &(uint64_t){ 99 }, 8), PAGE, "FETCH_ADD and CMP_SWAP are done");
+	      word(p->a.buf) == 10 && word(p->a.buf + 8) == 15 && word(p->b.buf) == 99, PAGE, "FETCH_ADD and CMP_SWAP are done");
 }
 
 void run_wr(struct conf *c)
