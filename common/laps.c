@@ -105,7 +105,8 @@ void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_lo
 {
 	enum lap_record each = s->seen.v ? RECORD_DETAIL : RECORD_STAMPS;
 	lap_loop stamps = loops->by[LAP_SERVER][each][how][clock];
-	uint64_t kept = s->histogram ? (s->warmup ? s->warmup : 1) : s->kept + s->warmup;
+	/* The first measured stamp too: from there the histogram counts, not from the warm-up. */
+	uint64_t kept = s->histogram ? s->warmup + 1 : s->kept + s->warmup;
 	uint64_t all = goal->laps == UINT64_MAX ? UINT64_MAX : goal->laps + s->warmup;
 
 	attach(r, s);
@@ -174,7 +175,7 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 		       struct lap_result *out, struct error *err)
 {
 	uint64_t stamps = r->laps < total ? r->laps : total;
-	uint64_t kept = s->warmup ? s->warmup : 1;
+	uint64_t kept = s->warmup + 1;
 
 	memset(out, 0, sizeof(*out));
 	out->warmup = warmup;
