@@ -14,6 +14,8 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 {
 	struct endpoint *e = &b->endpoint;
 	char *send = endpoint_send_area(e), *recv = endpoint_recv_area(e);
+	/* A device may grant more than was asked; who asks for 0 wants none. */
+	uint32_t most_inline = e->inline_asked < e->inline_granted ? e->inline_asked : e->inline_granted;
 
 	memset(r, 0, sizeof(*r));
 	r->qp = e->qps[0];
@@ -26,7 +28,7 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	r->wr.sg_list = &r->sge;
 	r->wr.num_sge = 1;
 	r->wr.opcode = b->program->opcode;
-	r->wr.send_flags = IBV_SEND_SIGNALED | (size <= e->inline_granted ? IBV_SEND_INLINE : 0);
+	r->wr.send_flags = IBV_SEND_SIGNALED | (size <= most_inline ? IBV_SEND_INLINE : 0);
 	r->wr.wr.rdma.remote_addr = b->remote.vaddr;
 	r->wr.wr.rdma.rkey = b->remote.rkey;
 	r->number = mark_first(&r->mark, number);
