@@ -49,13 +49,30 @@ static int refuse(const char *what, const char *why)
 	return EPERM;
 }
 
+/* SOFTVERBS_FABRIC=NAME keeps the processes of one experiment (or test) among themselves. */
+static int name_dir(void)
+{
+	const char *name = getenv("SOFTVERBS_FABRIC");
+	const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	if (!name || !*name)
+		name = "";
+	snprintf(dir_path, sizeof(dir_path), "/dev/shm/softverbs-%u%s%s", (unsigned int)geteuid(),
+		 *name ? "-" : "", name);
+	if (strlen(name) <= 24 && strspn(name, plain) == strlen(name))
+		return 0;
+	fprintf(stderr, "softverbs: SOFTVERBS_FABRIC: at most 24 letters, digits and _\n");
+	return -1;
+}
+
 /* The directory, locked: opened or made, ours alone, and not just removed by the last process. */
 static int lock_dir(void)
 {
 	struct stat st;
 	int fd;
 
-	snprintf(dir_path, sizeof(dir_path), "/dev/shm/softverbs-%u", (unsigned int)geteuid());
+	if (name_dir())
+		return -1;
 	for (;;) {
 		if (mkdir(dir_path, 0700) && errno != EEXIST) {
 			refuse("mkdir", strerror(errno));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# build/tests/conformance on softverbs: TAP of the default device, then one line for each other one.
+# build/tests/conform (tests/conformance/) on softverbs: TAP of the default device, then one line for each other one.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${VERBSPERF_BUILD:-build}
@@ -8,14 +8,14 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 n=1 failed=0
 
-for need in bin/softverbs lib/libsoftverbs.so tests/conformance; do
+for need in bin/softverbs lib/libsoftverbs.so tests/conform; do
 	[ -e "$build/$need" ] || { echo "Bail out! $build/$need is not built: make tests"; exit 1; }
 done
 
 on() { # SPEC ARGS...: runs it on the first device of SPEC
 	local spec=$1
 	shift
-	timeout -k 10 250 "$build/bin/softverbs" -d "$spec" "$build/tests/conformance" \
+	timeout -k 10 250 "$build/bin/softverbs" -d "$spec" "$build/tests/conform" \
 		-d "${spec%%:*}" "$@" >"$log" 2>&1
 }
 
