@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "json_text.h"
 #include "plan.h"
 
 static json_t *hello(const struct bench *b)
@@ -249,9 +250,9 @@ static json_t *bench_facts_json(const struct bench *b)
 	json_t *o = json_object();
 
 	gethostname(host, sizeof(host) - 1);
-	json_object_set_new(o, "host", json_string(host));
-	json_object_set_new(o, "device", json_string(f->name));
-	json_object_set_new(o, "firmware", json_string(f->firmware));
+	json_object_set_new(o, "host", json_text(host));
+	json_object_set_new(o, "device", json_text(f->name));
+	json_object_set_new(o, "firmware", json_text(f->firmware));
 	json_object_set_new(o, "software", f->software ? json_string(f->software) : json_null());
 	json_object_set_new(o, "port", json_integer(port->port));
 	json_object_set_new(o, "link_layer",

@@ -13,6 +13,7 @@
 
 #include "deadline.h"
 #include "frame.h"
+#include "json_text.h"
 
 #define SLICE_MS 100      /* how often a wait looks at stop_signal */
 #define READ_CHUNK 65536
@@ -280,12 +281,8 @@ void control_abort(struct control *c, const struct error *err)
 	if (c->fd < 0)
 		return;
 	error_init(&ignored, err->program);
-	msg = json_pack("{s:s,s:s,s:i,s:i,s:s}", "type", "abort", "stage", err->failed_stage,
-			"errno", err->err, "code", (int)err->code, "text", err->text);
-	/* json_pack refuses text that is not UTF-8, such as a host name typed in Latin-1. */
-	if (!msg)
-		msg = json_pack("{s:s,s:s,s:i,s:i}", "type", "abort", "stage", err->failed_stage,
-				"errno", err->err, "code", (int)err->code);
+	msg = json_pack("{s:s,s:s,s:i,s:i,s:o}", "type", "abort", "stage", err->failed_stage,
+			"errno", err->err, "code", (int)err->code, "text", json_text(err->text));
 	if (msg)
 		control_send(c, msg, deadline_in(NS_PER_S), &ignored);
 }

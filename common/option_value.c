@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_text.h"
 #include "units.h"
 
 static void *value_of(const struct option_record *o, struct settings *s)
@@ -136,18 +137,6 @@ static json_t *sizes_to_json(const struct size_list *list)
 	return a;
 }
 
-/* A name in Latin-1, say, is no JSON as it stands. */
-static json_t *text_to_json(const char *text)
-{
-	json_t *v = text ? json_string(text) : json_null();
-	char clean[256];
-
-	if (v)
-		return v;
-	error_sanitise(clean, sizeof(clean), text, strlen(text));
-	return json_string(clean);
-}
-
 json_t *option_to_json(const struct option_record *o, const struct settings *s)
 {
 	const void *at = value_of_const(o, s);
@@ -158,7 +147,7 @@ json_t *option_to_json(const struct option_record *o, const struct settings *s)
 		return json_boolean(*(const bool *)at);
 	case OPTION_TEXT:
 	case OPTION_FILE:
-		return text_to_json(*(const char *const *)at);
+		return json_text(*(const char *const *)at);
 	case OPTION_SIZES:
 	case OPTION_ALL_SIZES:
 		return sizes_to_json(at);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "json_text.h"
 #include "plan.h"
 
 /* NAN and infinity are no JSON; they mean "not measured" here. */
@@ -84,24 +85,12 @@ static json_t *setup_json(const struct report_setup *s)
 			 number(s->connect_usec));
 }
 
-/* Text that is not UTF-8, such as a host name typed in Latin-1, must not lose the document. */
-static json_t *text_json(const char *text)
-{
-	char clean[ERROR_TEXT_MAX];
-	json_t *v = json_string(text);
-
-	if (v)
-		return v;
-	error_sanitise(clean, sizeof(clean), text, strlen(text));
-	return json_string(clean);
-}
-
 static json_t *error_json(const struct error *e)
 {
 	if (!error_is_set(e))
 		return json_null();
 	return json_pack("{s:s,s:i,s:o}", "stage", e->failed_stage, "errno", e->err, "text",
-			 text_json(e->text));
+			 json_text(e->text));
 }
 
 static json_t *maybe(json_t *v)
@@ -117,7 +106,7 @@ json_t *report_json(const struct report *r)
 	json_t *warnings = json_array(), *results = json_array();
 
 	for (int i = 0; i < r->err->warning_count; i++)
-		json_array_append_new(warnings, text_json(r->err->warnings[i]));
+		json_array_append_new(warnings, json_text(r->err->warnings[i]));
 	for (unsigned int i = 0; i < r->result_count; i++)
 		json_array_append_new(results, result_json(r, &r->results[i]));
 	json_object_set_new(doc, "local", maybe(r->local));
