@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# build/tests/conformance on soft-RoCE in the lab: TAP. Known differences are passes that say so.
+# build/tests/conform (tests/conformance/) on soft-RoCE in the lab: TAP. Known differences are passes that say so.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -10,6 +10,6 @@ case $? in
 2) echo "1..0 # SKIP lab: ${prepared##*$'\n'}"; exit 77 ;;
 *) echo "Bail out! lab: $prepared"; exit 1 ;;
 esac
-program=${VERBSPERF_BUILD:-build}/tests/conformance
+program=${VERBSPERF_BUILD:-build}/tests/conform
 [ -x "$program" ] || { echo "Bail out! $program is not built: make tests"; exit 1; }
 exec timeout -k 10 500 scripts/lab run --timeout 300 "$program" -d rxe0 "$@"
