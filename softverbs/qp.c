@@ -289,13 +289,21 @@ int sv_destroy_qp(struct ibv_qp *ibqp)
 	return 0;
 }
 
+/* ff..., or on RoCE the IPv4 form of it: ::ffff:224.0.0.0 to 239.255.255.255. */
+static bool is_multicast(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return gid->raw[0] == 0xff || (!memcmp(gid->raw, mapped, 12) && gid->raw[12] >> 4 == 14);
+}
+
 int sv_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid, bool join)
 {
 	int ret = sv_fail_ctx(ibqp->context, join ? SPEC_CALL_attach_mcast : SPEC_CALL_detach_mcast);
 
 	if (ret)
 		return ret;
-	if (ibqp->qp_type != IBV_QPT_UD || gid->raw[0] != 0xff)
+	if (ibqp->qp_type != IBV_QPT_UD || !is_multicast(gid))
 		return EINVAL;
 	return join ? sv_group_join(ibqp->qp_num, gid, lid) :
 		      sv_group_leave(ibqp->qp_num, gid, lid);
