@@ -70,12 +70,13 @@ wait_for() { # FILE RUN: until FILE is there, or RUN has ended without it
 
 # ---- two runs at once: exit codes, the two streams, arguments, environment, what is kept
 words=('a b' "it's" '"quoted"' $'two\nlines' '' '*' '$HOME' '-x' 'back\slash')
-SECONDS=0
 in_lab streams run --env COLOUR='dark red' sh -c \
 	'echo out 1; echo err 1 >&2; printf "out 2"; echo err 2 >&2; echo "$COLOUR" >$LAB_OUT/env; exit 3' &
-in_lab words run printf '<%s>\n' "${words[@]}"
+TIMEFORMAT='%0U %0S'
+spent=$( { time in_lab words run printf '<%s>\n' "${words[@]}"; } 2>&1)
 wait
-check 'two runs at once within 30 s' test $SECONDS -lt 30
+# Not by the clock on the wall: a machine that has other work to do is no failure.
+check 'boot within 30 s of CPU time' test $((${spent/ / + })) -lt 30
 check 'exit code 0' code words 0
 check 'exit code 3' code streams 3
 check 'stdout apart' same streams.out 'out 1\nout 2'
@@ -108,6 +109,9 @@ after=($(counts))
 ((after[0] - before[0] >= 50)) && echo rxe0 sent
 ((after[1] - before[1] >= 50)) && echo rxe1 received
 ((after[2] - before[2] >= 50)) && echo v0 carried
+busybox ping -q -c 5 -i 0.1 -I 10.77.0.1 10.77.0.2 >/dev/null
+pinged=($(counts))
+((pinged[2] - after[2] >= 5)) && echo v0 carried IP
 echo "memlock $(ulimit -l), LAB $LAB, host $(hostname), CPUs $(nproc)"
 echo "clock $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
 modprobe sch_netem && echo netem
@@ -128,8 +132,8 @@ check 'rxe0 active, GID 1 is 10.77.0.1' has inside.out \
 	'rxe0: 4: ACTIVE, 0000:0000:0000:0000:0000:ffff:0a4d:0001, RoCE v2'
 check 'rxe1 active, GID 1 is 10.77.0.2' has inside.out \
 	'rxe1: 4: ACTIVE, 0000:0000:0000:0000:0000:ffff:0a4d:0002, RoCE v2'
-for line in pingpong 'rxe0 sent' 'rxe1 received' 'v0 carried' 'memlock unlimited, LAB 1, host lab, CPUs 2' \
-	'clock tsc' netem nft writable; do
+for line in pingpong 'rxe0 sent' 'rxe1 received' 'v0 carried' 'v0 carried IP' \
+	'memlock unlimited, LAB 1, host lab, CPUs 2' 'clock tsc' netem nft writable; do
 	check "$line" has inside.out "$line"
 done
 check 'host files untouched' not test -e /etc/lab-selftest
