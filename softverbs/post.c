@@ -65,7 +65,9 @@ static int copy_inline(struct sv_qp *qp, struct sv_wqe *w, const struct ibv_send
 	for (int i = 0; i < wr->num_sge; i++) {
 		if (len + wr->sg_list[i].length > qp->sq.max_inline)
 			return EINVAL;
-		memcpy(to + len, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		if (wr->sg_list[i].length)	/* a piece of nothing may have no address */
+			memcpy(to + len, (void *)(uintptr_t)wr->sg_list[i].addr,
+			       wr->sg_list[i].length);
 		len += wr->sg_list[i].length;
 	}
 	w->nsge = 0;

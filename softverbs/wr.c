@@ -159,7 +159,8 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 			error(of(ex), EINVAL);
 			return;
 		}
-		memcpy((uint8_t *)w->sge + len, buf[i].addr, buf[i].length);
+		if (buf[i].length)
+			memcpy((uint8_t *)w->sge + len, buf[i].addr, buf[i].length);
 		len += buf[i].length;
 	}
 	w->flags |= IBV_SEND_INLINE;
