@@ -75,7 +75,7 @@ static int barrier(struct bench *b)
 		if (!m)
 			return -1;
 		bench_passed("ready");
-			if (control_send(&b->control, control_message("go"), deadline, b->err))
+		if (control_send(&b->control, control_message("go"), deadline, b->err))
 			return -1;
 		bench_passed("go");
 		return 0;
@@ -237,7 +237,7 @@ static int run_size(struct bench *b, uint64_t size, uint64_t *number)
 
 	fill_run(b, &r, &w, size, *number);
 	memset(endpoint_recv_area(&b->endpoint), 0, size);
-	bench_stage(b, "warm-up");
+	bench_stage(b, "ready");
 	if (barrier(b))
 		return -1;
 	b->err->stage = "run";

@@ -83,11 +83,13 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	attach(r, s);
 	r->laps = 0;
 	end = add_ticks(cycles_read(clock), goal->warmup_ticks);
+	r->wait->err->stage = "warm-up";
 	if (s->warmup && call_loop(r, stamps, 0, s->warmup,
 				   end < goal->timeout_tick ? end : goal->timeout_tick)) {
 		out->warmup = r->laps;
 		return;
 	}
+	r->wait->err->stage = "run";
 	out->warmup = first = r->laps;
 	end = goal->run_ticks ? add_ticks(cycles_read(clock), goal->run_ticks) : UINT64_MAX;
 	end = end < goal->timeout_tick ? end : goal->timeout_tick;
