@@ -11,26 +11,40 @@
 #include <unistd.h>
 
 #include "deadline.h"
+#include "units.h"
 
 #define RETRY_NS (50 * NS_PER_MS)
 
-/* "HOST", "[ADDR]", "HOST:PORT" or "[ADDR]:PORT"; a bare IPv6 address has more colons. */
-static void split_host(const struct control_where *w, char host[256], char port[8])
+/* getaddrinfo() would take 99999 and cut it to 16 bits. */
+static int take_port(const char *text, uint16_t *port)
 {
-	const char *h = w->host, *colon;
+	uint64_t v;
+
+	if (units_parse_u64(text, &v) || v == 0 || v > UINT16_MAX)
+		return -EINVAL;
+	*port = (uint16_t)v;
+	return 0;
+}
+
+/* "HOST", "[ADDR]", "HOST:PORT" or "[ADDR]:PORT"; a bare IPv6 address has more colons. */
+static int split_host(const struct control_where *w, char host[256], uint16_t *port)
+{
+	const char *h = w->host, *end = strchr(h, ']'), *colon = strchr(h, ':');
 	size_t len = strlen(h);
 
-	snprintf(port, 8, "%u", w->port);
-	if (*h == '[' && strchr(h, ']')) {
-		len = (size_t)(strchr(h, ']') - h) - 1;
-		h++;
-		if (h[len + 1] == ':')
-			snprintf(port, 8, "%.7s", h + len + 2);
-	} else if ((colon = strchr(h, ':')) && !strchr(colon + 1, ':')) {
+	*port = w->port;
+	if (*h == '[' && end) {
+		len = (size_t)(end - ++h);
+		colon = end + 1;
+	} else if (colon && !strchr(colon + 1, ':')) {
 		len = (size_t)(colon - h);
-		snprintf(port, 8, "%.7s", colon + 1);
+	} else {
+		colon = h + len;
 	}
 	snprintf(host, 256, "%.*s", (int)len, h);
+	if (!*colon)
+		return 0;
+	return *colon == ':' ? take_port(colon + 1, port) : -EINVAL;
 }
 
 static int family_of(const struct control_where *w)
@@ -41,11 +55,15 @@ static int family_of(const struct control_where *w)
 static int resolve(const struct control_where *w, struct addrinfo **res, struct error *err)
 {
 	struct addrinfo hints = { .ai_family = family_of(w), .ai_socktype = SOCK_STREAM };
-	char host[256], port[8];
+	char host[256], service[8];
+	uint16_t port;
 	int rc;
 
-	split_host(w, host, port);
-	rc = getaddrinfo(host, port, &hints, res);
+	if (split_host(w, host, &port))
+		return error_set(err, EXIT_MISUSE, 0, "host %s: no port from 1 to 65535 after it",
+				 w->host);
+	snprintf(service, sizeof(service), "%u", port);
+	rc = getaddrinfo(host, service, &hints, res);
 	if (rc)
 		return error_set(err, rc == EAI_SYSTEM || rc == EAI_AGAIN ? EXIT_FAILED : EXIT_MISUSE,
 				 rc == EAI_SYSTEM ? errno : 0, "host %s%s: %s", w->host,
@@ -114,17 +132,30 @@ static bool hopeless(int rc)
 	       rc == -EINVAL;
 }
 
+/* "HOST port N", as it was tried. */
+static const char *place(const struct control_where *w, char out[300])
+{
+	char host[256];
+	uint16_t port;
+
+	split_host(w, host, &port);
+	snprintf(out, 300, "%s port %u", host, port);
+	return out;
+}
+
 static int gave_up(const struct control_where *w, int rc, bool in_time, struct error *err)
 {
+	char buf[300];
+
 	if (rc == -EINTR && stop_signal)
 		return error_set(err, EXIT_PEER, 0, "ended by signal %d before a server answered",
 				 (int)stop_signal);
 	if (in_time)
 		return error_set(err, rc == -EADDRNOTAVAIL ? EXIT_MISUSE : EXIT_FAILED, -rc,
-				 "connecting to %s port %u%s%s", w->host, w->port,
-				 w->bind ? " from " : "", w->bind ? w->bind : "");
-	return error_set(err, EXIT_TIMED_OUT, -rc, "no server at %s port %u within --connect-timeout",
-			 w->host, w->port);
+				 "connecting to %s%s%s", place(w, buf), w->bind ? " from " : "",
+				 w->bind ? w->bind : "");
+	return error_set(err, EXIT_TIMED_OUT, -rc, "no server at %s within --connect-timeout",
+			 place(w, buf));
 }
 
 int control_connect(struct control *c, const struct control_where *w, uint64_t deadline,
@@ -133,6 +164,7 @@ int control_connect(struct control *c, const struct control_where *w, uint64_t d
 	struct addrinfo *res;
 	bool told = false;
 	int rc = -ETIMEDOUT;
+	char buf[300];
 
 	if (resolve(w, &res, err))
 		return -1;
@@ -147,7 +179,7 @@ int control_connect(struct control *c, const struct control_where *w, uint64_t d
 		if (rc >= 0 || hopeless(rc) || stop_signal || deadline_passed(deadline))
 			break;
 		if (!told)
-			error_note(err, "waiting for a server at %s port %u (%s)", w->host, w->port,
+			error_note(err, "waiting for a server at %s (%s)", place(w, buf),
 				   strerror(-rc));
 		told = true;
 		nanosleep(&pause, NULL);
