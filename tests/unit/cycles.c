@@ -123,7 +123,7 @@ static const char *const probe_wanted[] = {
 	"cntvct_el0",
 #elif defined(__powerpc64__)
 	"isync",
-	"268",
+	"mftb",
 #elif defined(__riscv)
 	"fence",
 	"rdtime",
