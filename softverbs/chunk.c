@@ -18,7 +18,7 @@ struct sv_chunk *sv_chunk_new(uint64_t start, uint64_t end)
 		pool = (*at)->pool + ((*at)->end - (*at)->start);
 		at = &(*at)->next;
 	}
-	if (pool + len > SV_POOL_SIZE) {
+	if (pool + len > sv_self->pool_size) {
 		free(c);
 		return NULL;
 	}

@@ -33,14 +33,17 @@ static int open_remote(pid_t pid, int fd, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* Only files of the size that this version uses, and of this user, are mapped. */
-static void *map_fd(int fd, uint64_t size)
+/* Only files of a size that this version uses, and of this user, are mapped. */
+static void *map_fd(int fd, uint64_t most, uint64_t *mapped)
 {
 	struct stat st;
+	uint64_t size;
 	void *p;
 
-	if (fstat(fd, &st) || st.st_uid != geteuid() || (uint64_t)st.st_size != size)
+	if (fstat(fd, &st) || st.st_uid != geteuid() || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > most)
 		return NULL;
+	size = *mapped = (uint64_t)st.st_size;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (p == MAP_FAILED)
 		return NULL;
@@ -49,14 +52,14 @@ static void *map_fd(int fd, uint64_t size)
 	return p;
 }
 
-static void *map_remote(const struct sv_slot *s, int fd, uint64_t size)
+static void *map_remote(const struct sv_slot *s, int fd, uint64_t most, uint64_t *size)
 {
 	int here = open_remote(s->pid, fd, O_RDWR);
 	void *p;
 
 	if (here < 0)
 		return NULL;
-	p = map_fd(here, size);
+	p = map_fd(here, most, size);
 	close(here);
 	return p;
 }
@@ -68,9 +71,9 @@ static void peer_free(struct sv_peer *p)
 			close(p->fds[i].fd);
 	free(p->fds);
 	if (p->arena)
-		munmap(p->arena, SV_ARENA_SIZE);
+		munmap(p->arena, p->arena_size);
 	if (p->pool)
-		munmap(p->pool, SV_POOL_SIZE);
+		munmap(p->pool, p->pool_size);
 	free(p);
 }
 
@@ -83,10 +86,10 @@ static struct sv_peer *peer_map(uint32_t owner)
 		return NULL;
 	p->owner = owner;
 	p->pid = s->pid;
-	p->arena = map_remote(s, s->arena_fd, SV_ARENA_SIZE);
-	p->pool = map_remote(s, s->pool_fd, SV_POOL_SIZE);
+	p->arena = map_remote(s, s->arena_fd, SV_ARENA_SIZE, &p->arena_size);
+	p->pool = map_remote(s, s->pool_fd, SV_POOL_SIZE, &p->pool_size);
 	/* The nonce: another PID namespace, or a PID used again, opens something else. */
-	if (!p->arena || memcmp(p->arena->magic, MAGIC, 8) || p->arena->nonce != s->nonce ||
+	if (!p->arena || p->arena_size != SV_ARENA_SIZE || memcmp(p->arena->magic, MAGIC, 8) || p->arena->nonce != s->nonce ||
 	    !sv_alive(owner)) {
 		peer_free(p);
 		return NULL;
@@ -182,13 +185,27 @@ int sv_peer_kick(struct sv_peer *p, int fd, uint32_t gen, const void *msg, size_
 	return ret;
 }
 
-static int make_memfd(const char *name, uint64_t size, int *fd, void **at)
+static int make_memfd(const char *name, uint64_t size, int *fd, void **at, uint64_t *mapped)
 {
 	*fd = memfd_create(name, MFD_CLOEXEC);
 	if (*fd < 0 || fchmod(*fd, 0600) || ftruncate(*fd, (off_t)size))
 		return errno;
-	*at = map_fd(*fd, size);
+	*at = map_fd(*fd, size, mapped);
 	return *at ? 0 : ENOMEM;
+}
+
+/* Half as large again and again where address space is short, as under valgrind. */
+static int make_pool(struct sv_peer *p)
+{
+	int ret = ENOMEM;
+
+	for (uint64_t size = SV_POOL_SIZE; ret == ENOMEM && size >= SV_POOL_LEAST; size /= 2) {
+		if (pool_fd >= 0)
+			close(pool_fd);
+		ret = make_memfd("softverbs-memory", size, &pool_fd, (void **)&p->pool,
+				 &p->pool_size);
+	}
+	return ret;
 }
 
 int sv_self_init(void)
@@ -199,9 +216,10 @@ int sv_self_init(void)
 
 	if (!p)
 		return ENOMEM;
-	ret = make_memfd("softverbs-arena", SV_ARENA_SIZE, &arena_fd, (void **)&p->arena);
+	ret = make_memfd("softverbs-arena", SV_ARENA_SIZE, &arena_fd, (void **)&p->arena,
+			 &p->arena_size);
 	if (!ret)
-		ret = make_memfd("softverbs-memory", SV_POOL_SIZE, &pool_fd, (void **)&p->pool);
+		ret = make_pool(p);
 	if (ret) {
 		fprintf(stderr, "softverbs: memory to share: %s\n", strerror(ret));
 		peer_free(p);

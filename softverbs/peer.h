@@ -13,6 +13,7 @@ struct sv_peer {
 	pid_t pid;
 	int refs;
 	struct sv_arena *arena;
+	uint64_t arena_size, pool_size;
 	uint8_t *pool;		/* NULL: could not be mapped, process_vm calls instead */
 	struct sv_peer_fd *fds;	/* open write ends of its channels */
 	int nfds;

@@ -8,7 +8,8 @@
 
 #define SV_ABI 1
 #define SV_ARENA_SIZE (4ull << 30)	/* sparse: pages exist when touched */
-#define SV_POOL_SIZE (64ull << 30)	/* the same, for registered memory */
+#define SV_POOL_SIZE (64ull << 30)	/* the same, for registered memory; or less */
+#define SV_POOL_LEAST (1ull << 30)
 #define SV_MRS 131072
 #define SV_PIECES 4
 #define SV_MAX_SGE 16

@@ -54,16 +54,25 @@ static void complete_one(struct sv_qp *qp, const struct sv_wqe *w)
 		fail(qp, -1);
 }
 
+/* With complete=post a request that brings nothing back completes before it takes effect. */
+static bool may_complete(const struct sv_qp *qp, const struct sv_wqe *w, uint64_t now)
+{
+	if ((int32_t)(qp->sq.exec - qp->sq.done) <= 0)
+		return w->opcode < IBV_WR_RDMA_READ;
+	return w->cdue <= now || w->status == IBV_WC_WR_FLUSH_ERR;
+}
+
 /* False: nothing (more) may complete now. */
 static bool complete(struct sv_qp *qp, uint64_t now)
 {
 	struct sv_sq *sq = &qp->sq;
+	const uint32_t *end = qp->dev->spec->complete_post ? &sq->prod : &sq->exec;
 	bool any = false;
 
-	while (sq->done != sq->exec) {
+	while (sq->done != *end) {
 		struct sv_wqe *w = sv_wqe(qp, sq->done);
 
-		if (w->cdue > now && w->status != IBV_WC_WR_FLUSH_ERR)
+		if (!may_complete(qp, w, now))
 			break;
 		complete_one(qp, w);
 		sq->done++;
@@ -75,7 +84,7 @@ static bool complete(struct sv_qp *qp, uint64_t now)
 /* A request that failed holds back the next ones until it has completed. */
 static bool failing(const struct sv_qp *qp)
 {
-	return qp->sq.done != qp->sq.exec && sv_wqe(qp, qp->sq.exec - 1)->status;
+	return (int32_t)(qp->sq.exec - qp->sq.done) > 0 && sv_wqe(qp, qp->sq.exec - 1)->status;
 }
 
 static bool take_effect(struct sv_qp *qp, uint64_t now)
@@ -99,6 +108,8 @@ static bool take_effect(struct sv_qp *qp, uint64_t now)
 	if (ret < 0)
 		return false;
 	w->status = (uint8_t)ret;
+	if (ret && (int32_t)(sq->exec - sq->done) < 0)
+		fail(qp, -1);	/* its completion said otherwise, too early */
 	sq->exec++;
 	return true;
 }
@@ -117,7 +128,7 @@ static void wait_for(struct sv_qp *qp)
 	struct sv_sq *sq = &qp->sq;
 	uint64_t due = UINT64_MAX;
 
-	if (sq->done != sq->exec)
+	if ((int32_t)(sq->exec - sq->done) > 0)
 		due = sv_wqe(qp, sq->done)->cdue;
 	if (sq->exec != sq->prod && state_of(qp) != IBV_QPS_SQD && !failing(qp)) {
 		uint64_t at = sv_wqe(qp, sq->exec)->due;
@@ -143,6 +154,6 @@ void sv_sq_run(struct sv_qp *qp)
 	} while (any);
 	if (state_of(qp) == IBV_QPS_SQD)
 		drained(qp);
-	if (sq->done != sq->prod || qp->in_work)
+	if (sq->done != sq->prod || sq->exec != sq->prod || qp->in_work)
 		wait_for(qp);
 }

@@ -4,6 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 need ib_write_lat
 
+# With -a the tool measures the clock anew for each size, which is slow under load.
+LIMIT=120
+
 # The smallest time of a latency table is a positive number below a second.
 sane_lat() {
 	awk '$1 ~ /^[0-9]+$/ && NF >= 8 { rows++; if ($3 <= 0 || $3 > 1e6) bad = 1 }
@@ -45,8 +48,8 @@ for p in ib_write_bw ib_read_bw ib_send_bw; do
 	bw $p -a
 	bw $p -b
 	bw $p -q 16
-	bw $p -e
 done
+bw ib_send_bw -e
 bw ib_write_bw -c UC
 bw ib_send_bw -c UD
 bw ib_send_bw --use-srq

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The segment of the fabric: private, reclaimed after a crash, refused when it is not ours. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "../../softverbs/fabric.h"
+#include "soft.h"
+
+static char dir[64], file[80];
+
+static void set_name(const char *name)
+{
+	setenv("SOFTVERBS", "soft0", 1);
+	setenv("SOFTVERBS_FABRIC", name, 1);
+	snprintf(dir, sizeof(dir), "/dev/shm/softverbs-%u-%s", (unsigned int)geteuid(), name);
+	snprintf(file, sizeof(file), "%s/fabric", dir);
+}
+
+static int run(int (*f)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(60);
+		exit(f());
+	}
+	return waitpid(pid, &status, 0) != pid ? -1 :
+	       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int die_with_qps(void)
+{
+	struct end e;
+
+	end_open(&e, "soft0");
+	for (int i = 0; i < 100; i++)
+		end_qp(&e, IBV_QPT_UD, 4);
+	union ibv_gid g = { .raw = { 0xff, 1 } };
+
+	CHECK(!ibv_attach_mcast(e.qp, &g, 0xc001));
+	kill(getpid(), SIGKILL);
+	return 1;
+}
+
+static int count(void)
+{
+	struct end e;
+	int qps = 0, slots = 0, groups = 0;
+
+	end_open(&e, "soft0");
+	for (int i = 0; i < SV_QPNS; i++)
+		qps += sv_fabric->qpn[i].owner != 0;
+	for (int i = 0; i < SV_SLOTS; i++)
+		slots += sv_fabric->slot[i].owner != 0;
+	for (uint32_t i = 0; i < sv_fabric->ngroups; i++)
+		groups += sv_fabric->group[i].qpn != 0;
+	CHECK(qps == 0 && slots == 1 && groups == 0);
+	end_close(&e);
+	return 0;
+}
+
+static void test_reclaim(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	set_name("reclaim");
+	assert_int_equal(run(die_with_qps), 128 + SIGKILL);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(run(count), 0);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+static int refused(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	/* One line says why; kept off the test's output. */
+	CHECK(freopen("/dev/null", "w", stderr));
+	return ibv_open_device(list[0]) != NULL;
+}
+
+static void expect_refusal(void)
+{
+	assert_int_equal(run(refused), 0);
+	unlink(file);
+	rmdir(dir);
+}
+
+static void make_file(mode_t mode, off_t size, const char *magic)
+{
+	int fd;
+
+	mkdir(dir, 0700);
+	fd = open(file, O_RDWR | O_CREAT, mode);
+	assert_true(fd >= 0);
+	fchmod(fd, mode);
+	assert_int_equal(ftruncate(fd, size), 0);
+	if (magic)
+		assert_int_equal(pwrite(fd, magic, strlen(magic), 0), strlen(magic));
+	close(fd);
+}
+
+static void test_hostile(void **state)
+{
+	(void)state;
+	set_name("hostile");
+	make_file(0644, sizeof(struct sv_fabric), "SOFTVRB\n");
+	expect_refusal();
+	make_file(0600, 4096, "SOFTVRB\n");
+	expect_refusal();
+	make_file(0600, sizeof(struct sv_fabric), "garbage");
+	expect_refusal();
+	/* The right magic, and no version */
+	make_file(0600, sizeof(struct sv_fabric), "SOFTVRB\n");
+	expect_refusal();
+	mkdir(dir, 0700);
+	assert_int_equal(symlink("/dev/zero", file), 0);
+	expect_refusal();
+	mkdir(dir, 0755);
+	chmod(dir, 0755);
+	expect_refusal();
+	assert_int_equal(symlink("/tmp", dir), 0);
+	assert_int_equal(run(refused), 0);
+	unlink(dir);
+	assert_int_equal(run(count), 0);	/* and all is well without them */
+}
+
+static void test_bad_name(void **state)
+{
+	(void)state;
+	setenv("SOFTVERBS_FABRIC", "../x", 1);
+	assert_int_equal(run(refused), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reclaim),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_bad_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
