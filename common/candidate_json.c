@@ -45,7 +45,8 @@ json_t *candidates_to_json(const struct candidate_list *l)
 	return a;
 }
 
-static bool fits(int v, int lo, int hi)
+/* Numbers are unpacked at full width: "i" would cut 2^32 + 1 to a valid 1. */
+static bool fits(json_int_t v, json_int_t lo, json_int_t hi)
 {
 	return v >= lo && v <= hi;
 }
@@ -53,10 +54,10 @@ static bool fits(int v, int lo, int hi)
 static int gid_from_json(json_t *v, struct gid_entry *g)
 {
 	const char *text, *type, *netdev;
-	int index, len;
+	json_int_t index, len;
 
 	memset(g, 0, sizeof(*g));
-	if (json_unpack(v, "{s:i,s:s,s:s,s:i,s:s}", "index", &index, "gid", &text, "type", &type,
+	if (json_unpack(v, "{s:I,s:s,s:s,s:I,s:s}", "index", &index, "gid", &text, "type", &type,
 			"prefix_len", &len, "netdev", &netdev) ||
 	    !fits(index, 0, 65535) || !fits(len, 0, 128) || gid_parse(text, &g->gid) ||
 	    gid_type_parse(type, &g->type))
@@ -89,24 +90,32 @@ static int tables_from_json(json_t *gids, json_t *pkeys, struct candidate *c)
 	return 0;
 }
 
+/* Sixteen digits; strtoull() alone would take "-1" and " 0x1". */
+static int prefix_from_text(const char *text, uint64_t *prefix)
+{
+	if (strlen(text) != 16 || text[strspn(text, "0123456789abcdef")])
+		return -EINVAL;
+	*prefix = strtoull(text, NULL, 16);
+	return 0;
+}
+
 static int candidate_from_json(json_t *v, struct candidate *c)
 {
 	const char *device, *link, *prefix;
-	int port, lid, lmc, mtu, grh;
+	json_int_t port, lid, lmc, mtu, initiator, responder;
 	json_t *gids, *pkeys;
-	char *end;
+	int grh;
 
 	memset(c, 0, sizeof(*c));
-	if (json_unpack(v, "{s:s,s:i,s:s,s:i,s:i,s:i,s:b,s:s,s:i,s:i,s:o,s:o}", "device", &device,
+	if (json_unpack(v, "{s:s,s:I,s:s,s:I,s:I,s:I,s:b,s:s,s:I,s:I,s:o,s:o}", "device", &device,
 			"port", &port, "link_layer", &link, "lid", &lid, "lmc", &lmc, "mtu", &mtu,
-			"grh", &grh, "subnet_prefix", &prefix, "max_rd_atomic", &c->max_rd_atomic,
-			"max_dest_rd_atomic", &c->max_dest_rd_atomic, "gids", &gids, "pkeys",
-			&pkeys))
+			"grh", &grh, "subnet_prefix", &prefix, "max_rd_atomic", &initiator,
+			"max_dest_rd_atomic", &responder, "gids", &gids, "pkeys", &pkeys))
 		return -EINVAL;
 	if (!fits(port, 1, 255) || !fits(lid, 0, 0xffff) || !fits(lmc, 0, 7) ||
-	    !fits(mtu, 256, 4096) || !fits(c->max_rd_atomic, 0, 65535) ||
-	    !fits(c->max_dest_rd_atomic, 0, 65535) || strlen(device) >= DEVICE_NAME_MAX ||
-	    (strcmp(link, "IB") && strcmp(link, "Ethernet")))
+	    !fits(mtu, 256, 4096) || (mtu & (mtu - 1)) || !fits(initiator, 0, 65535) ||
+	    !fits(responder, 0, 65535) || strlen(device) >= DEVICE_NAME_MAX ||
+	    (strcmp(link, "IB") && strcmp(link, "Ethernet")) || prefix_from_text(prefix, &c->prefix))
 		return -EINVAL;
 	error_sanitise(c->device, sizeof(c->device), device, strlen(device));
 	c->port = (uint8_t)port;
@@ -115,9 +124,8 @@ static int candidate_from_json(json_t *v, struct candidate *c)
 	c->mtu = (uint16_t)mtu;
 	c->grh = grh;
 	c->link = strcmp(link, "IB") ? LINK_ETHERNET : LINK_IB;
-	c->prefix = strtoull(prefix, &end, 16);
-	if (*end || end == prefix)
-		return -EINVAL;
+	c->max_rd_atomic = (int)initiator;
+	c->max_dest_rd_atomic = (int)responder;
 	return tables_from_json(gids, pkeys, c);
 }
 
@@ -162,21 +170,23 @@ static int find_gid(const struct candidate *c, int index)
 int candidate_choice_from_json(json_t *v, const struct candidate_list *l,
 			       struct candidate_choice *c)
 {
+	json_int_t port, gid_index, pkey_index;
 	const char *device;
-	int port, gid_index;
 
-	if (json_unpack(v, "{s:s,s:i,s:i,s:i}", "device", &device, "port", &port, "gid_index",
-			&gid_index, "pkey_index", &c->pkey_index))
+	if (json_unpack(v, "{s:s,s:I,s:I,s:I}", "device", &device, "port", &port, "gid_index",
+			&gid_index, "pkey_index", &pkey_index) ||
+	    !fits(gid_index, -1, 65535))
 		return -EINVAL;
 	for (c->candidate = 0; c->candidate < l->count; c->candidate++) {
 		const struct candidate *d = &l->v[c->candidate];
 
 		if (strcmp(d->device, device) || d->port != port)
 			continue;
-		c->gid = find_gid(d, gid_index);
+		c->gid = find_gid(d, (int)gid_index);
 		if ((gid_index >= 0 && c->gid < 0) || (d->link == LINK_ETHERNET && c->gid < 0) ||
-		    !fits(c->pkey_index, 0, d->pkey_count - 1))
+		    !fits(pkey_index, 0, d->pkey_count - 1))
 			return -EINVAL;
+		c->pkey_index = (int)pkey_index;
 		return 0;
 	}
 	return -EINVAL;

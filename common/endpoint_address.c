@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "units.h"
+
 int endpoint_address_fill(struct endpoint_address *a, const struct endpoint *e,
 			  const struct candidate *port, const struct gid_entry *gid)
 {
@@ -74,9 +76,9 @@ json_t *endpoint_address_to_json(const struct endpoint_address *a)
 static int gid_from_json(json_t *v, struct endpoint_address *a)
 {
 	const char *text, *type;
-	int index;
+	json_int_t index;
 
-	if (json_unpack(v, "{s:s,s:i,s:s}", "gid", &text, "index", &index, "type", &type) ||
+	if (json_unpack(v, "{s:s,s:I,s:s}", "gid", &text, "index", &index, "type", &type) ||
 	    index < 0 || index > 65535 || gid_parse(text, &a->gid.gid) ||
 	    gid_type_parse(type, &a->gid.type))
 		return -EINVAL;
@@ -107,21 +109,20 @@ int endpoint_address_from_json(json_t *v, unsigned int qps, struct endpoint_addr
 {
 	json_t *list, *gid = json_object_get(v, "gid");
 	const char *vaddr;
-	json_int_t rkey;
-	int lid, rc;
-	char *end;
+	json_int_t rkey, lid;
+	int rc;
 
 	memset(a, 0, sizeof(*a));
-	if (json_unpack(v, "{s:i,s:I,s:s,s:o}", "lid", &lid, "rkey", &rkey, "vaddr", &vaddr, "qps",
+	if (json_unpack(v, "{s:I,s:I,s:s,s:o}", "lid", &lid, "rkey", &rkey, "vaddr", &vaddr, "qps",
 			&list) ||
 	    lid < 0 || lid > 0xffff || rkey < 0 || rkey > UINT32_MAX ||
+	    strncmp(vaddr, "0x", 2) || units_parse_u64(vaddr, &a->vaddr) || qps == 0 ||
 	    json_array_size(list) != qps)
 		return -EINVAL;
 	a->lid = (uint16_t)lid;
 	a->rkey = (uint32_t)rkey;
-	a->vaddr = strtoull(vaddr, &end, 16);
 	a->qp_count = qps;
-	rc = *end ? -EINVAL : qps_from_json(list, a);
+	rc = qps_from_json(list, a);
 	if (!rc && gid)
 		rc = gid_from_json(gid, a);
 	if (rc)
