@@ -25,12 +25,6 @@ struct conf {
 	int n, failed, skipped, differs;
 };
 
-struct subject {
-	const char *name;
-	void (*run)(struct conf *c);
-};
-extern const struct subject subjects[];	/* ends with a NULL name */
-
 /* One line of TAP each; both return what was found out. */
 bool check(struct conf *c, bool ok, const char *clause, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -49,32 +43,12 @@ struct difference {
 };
 extern const struct difference differences[];	/* ends with a NULL kind */
 
-void run_device(struct conf *c);
-void run_memory(struct conf *c);
-void run_objects(struct conf *c);
-void run_refusals(struct conf *c);
-void run_masks(struct conf *c);
-void run_states(struct conf *c);
-void run_values(struct conf *c);
-void run_posting(struct conf *c);
-void run_send(struct conf *c);
-void run_rdma(struct conf *c);
-void run_atomic(struct conf *c);
-void run_lists(struct conf *c);
-void run_access(struct conf *c);
-void run_local(struct conf *c);
-void run_length(struct conf *c);
-void run_retry(struct conf *c);
-void run_flush(struct conf *c);
-void run_uc(struct conf *c);
-void run_ud(struct conf *c);
-void run_ah(struct conf *c);
-void run_mcast(struct conf *c);
-void run_srq(struct conf *c);
-void run_cq(struct conf *c);
-void run_channel(struct conf *c);
-void run_events(struct conf *c);
-void run_wr(struct conf *c);
-void run_cq_ex(struct conf *c);
+/* A file each, in the order of the run. */
+#define SUBJECTS(X)                                                                                \
+	X(device) X(memory) X(objects) X(refusals) X(masks) X(states) X(values) X(posting)         \
+	X(send) X(rdma) X(atomic) X(lists) X(access) X(local) X(length) X(retry) X(flush)          \
+	X(uc) X(ud) X(ah) X(pkey) X(mcast) X(srq) X(cq) X(channel) X(events) X(wr) X(cq_ex)
+#define SUBJECT_PROTOTYPE(name) void run_##name(struct conf *c);
+SUBJECTS(SUBJECT_PROTOTYPE)
 
 #endif

@@ -12,17 +12,12 @@
 enum { PASSED, FAILED, MISUSE, SKIPPED = 77 };
 enum { LIMIT_SECONDS = 240 };
 
-const struct subject subjects[] = {
-	{ "device", run_device },	{ "memory", run_memory },   { "objects", run_objects },
-	{ "refusals", run_refusals },	{ "masks", run_masks },	    { "states", run_states },
-	{ "values", run_values },	{ "posting", run_posting }, { "send", run_send },
-	{ "rdma", run_rdma },		{ "atomic", run_atomic },   { "lists", run_lists },
-	{ "access", run_access },	{ "local", run_local },	    { "length", run_length },
-	{ "retry", run_retry },		{ "flush", run_flush },	    { "uc", run_uc },
-	{ "ud", run_ud },		{ "ah", run_ah },	    { "mcast", run_mcast },
-	{ "srq", run_srq },		{ "cq", run_cq },	    { "channel", run_channel },
-	{ "events", run_events },	{ "wr", run_wr },	    { "cq_ex", run_cq_ex },
-	{ NULL, NULL },
+static const struct subject {
+	const char *name;
+	void (*run)(struct conf *c);
+} subjects[] = {
+#define SUBJECT_ROW(name) { #name, run_##name },
+	SUBJECTS(SUBJECT_ROW) { NULL, NULL },
 };
 
 static const char usage[] =

@@ -101,6 +101,7 @@ int attr_for(struct conf *c, const struct opt *o, enum ibv_qp_state to, uint32_t
 	if (to != IBV_QPS_INIT)
 		return IBV_QP_STATE;
 	attr->port_num = c->port_num;
+	attr->pkey_index = o->pkey_index;
 	attr->qp_access_flags = (unsigned int)o->qp_access;
 	attr->qkey = QKEY;
 	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |

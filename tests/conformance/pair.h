@@ -10,9 +10,6 @@
 #define ALL_ACCESS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
-#define WAIT_MS 5000	/* for what must come */
-#define QUIET_MS 100	/* for what must not come */
-#define TIMED_OUT (-1)	/* in place of a status: nothing came */
 
 struct opt {
 	enum ibv_qp_type type;
@@ -20,6 +17,7 @@ struct opt {
 	uint8_t timeout, retry, rnr_retry, min_rnr_timer, rd_atomic;
 	int cqe;
 	uint32_t depth, sge, inl, psn;
+	uint16_t pkey_index;
 	bool sig_all;
 	struct ibv_srq *srq;		/* of end b */
 	struct ibv_comp_channel *channel;	/* for the receive CQ of end b */
@@ -59,32 +57,6 @@ int qp_up(struct conf *c, const struct opt *o, struct ibv_qp *qp, enum ibv_qp_st
 int qp_set(struct ibv_qp *qp, enum ibv_qp_state to);	/* the state alone */
 int qp_state(struct ibv_qp *qp);	/* asked of the device, -1 if that fails */
 
-/* Work requests; len bytes at off of the own buffer. errno or 0. */
-struct wr {
-	enum ibv_wr_opcode op;
-	unsigned int flags;
-	uint64_t id;
-	uint32_t off, len;
-	uint64_t remote;	/* offset in the peer's buffer */
-	uint32_t rkey;		/* 0: the peer's */
-	uint32_t lkey;		/* 0: the own */
-	__be32 imm;
-	uint64_t compare, swap;
-};
-void wr_fill(struct pair *p, const struct wr *w, struct ibv_send_wr *wr, struct ibv_sge *sge);
-int post(struct pair *p, const struct wr *w);		/* on a */
-int post_recv(struct end *e, uint64_t id, uint32_t off, uint32_t len);
-
-/* The next completion within ms: its status, or TIMED_OUT. */
-int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
-int wait_status(struct ibv_cq *cq);		/* WAIT_MS */
-/* A check that the next completion has this status and wr_id. */
-bool check_wc(struct conf *c, struct ibv_cq *cq, int status, uint64_t wr_id, const char *clause,
-	      const char *name);
-bool quiet(struct ibv_cq *cq);			/* nothing within QUIET_MS */
-/* Posts on a and waits for its completion: the status, or -errno - 1000 if posting failed. */
-int do_wr(struct pair *p, const struct wr *w);
-int wait_state(struct ibv_qp *qp, enum ibv_qp_state want);	/* the state seen last */
-double now_ms(void);
+#include "work.h"
 
 #endif
