@@ -53,6 +53,7 @@ int cpu_list_parse(const char *text, cpu_set_t *set)
 
 static int parse_side(const char *text, struct cpu_wish *wish)
 {
+	long node;
 	char *end;
 
 	memset(wish, 0, sizeof(*wish));
@@ -62,8 +63,9 @@ static int parse_side(const char *text, struct cpu_wish *wish)
 	}
 	if (!strncmp(text, "node", 4) && text[4] >= '0' && text[4] <= '9') {
 		wish->kind = CPU_NODE;
-		wish->node = (int)strtol(text + 4, &end, 10);
-		return *end || wish->node > 4095 ? -EINVAL : 0;
+		node = strtol(text + 4, &end, 10);
+		wish->node = node <= 4095 ? (int)node : -1;
+		return *end || wish->node < 0 ? -EINVAL : 0;
 	}
 	wish->kind = CPU_LIST;
 	return parse_list(text, '+', &wish->list);

@@ -48,7 +48,7 @@ int cpu_choose(const struct cpu_wish *wish, const struct cpu_facts *facts,
 	       struct cpu_choice *choice);
 int cpu_bind(const struct cpu_choice *choice, struct error *err);
 
-/* "0-2,5" into a set; what does not fit is left out. 0 or -EINVAL. */
+/* "0-2,5" into a set. 0, or -EINVAL for no list and for a CPU beyond CPU_SETSIZE. */
 int cpu_list_parse(const char *text, cpu_set_t *set);
 int cpu_node_of(const char *root, int cpu); /* -1 when unknown */
 /* Tells one host from another; empty when unknown. */
