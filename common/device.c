@@ -62,7 +62,8 @@ static void take_gids(struct candidate *c, const struct ibv_gid_entry *table, ss
 	for (ssize_t i = 0; i < n && c->gid_count < CANDIDATE_GIDS_MAX; i++) {
 		struct gid_entry *g = &c->gids[c->gid_count];
 
-		if (table[i].port_num != c->port ||
+		/* An address handle holds the index in 8 bits. */
+		if (table[i].port_num != c->port || table[i].gid_index > UINT8_MAX ||
 		    (wish->gid_index != OPTION_AUTO && table[i].gid_index != wish->gid_index))
 			continue;
 		memset(g, 0, sizeof(*g));

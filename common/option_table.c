@@ -61,7 +61,7 @@ const struct option_record option_table[] = {
 	{ "ib-port", "i", OPTION_NUMBER, SCOPE_LOCAL, FOR_PAIR, "Device and path", "N",
 	  1, 255, NULL, NULL, "port of the device; by default an active one", AT(ib_port) },
 	{ "gid-index", "x", OPTION_NUMBER, SCOPE_LOCAL, FOR_PAIR, "Device and path", "N",
-	  0, 65535, NULL, NULL,
+	  0, 255, NULL, NULL,
 	  "GID to use, by index; asks for a GRH on InfiniBand. By default the best pair of GIDs",
 	  AT(gid_index) },
 	{ "mtu", "m", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "Device and path", "BYTES",
