@@ -103,6 +103,7 @@ static void note_end(struct bench *b, struct wait *w)
 {
 	if (w->end == WAIT_INTERRUPT || stop_signal)
 		b->interrupted = true;
+	b->control.draining = true;
 	if (w->end != WAIT_FAILED && timed_out(b))
 		error_set(b->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
 }
@@ -238,6 +239,7 @@ static int run_size(struct bench *b, uint64_t size, uint64_t *number)
 	fill_run(b, &r, &w, size, *number);
 	memset(endpoint_recv_area(&b->endpoint), 0, size);
 	bench_stage(b, "ready");
+	b->control.draining = false;
 	if (barrier(b))
 		return -1;
 	b->err->stage = "run";
@@ -260,6 +262,8 @@ int bench_run_all(struct bench *b)
 	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++)
 		rc = run_size(b, b->set.sizes.v[i], &number);
 	clock_pair_read(b->clock, NULL, &end);
+	for (unsigned int i = 0; i < b->result_count; i++)
+		b->cert.backwards += (unsigned int)b->results[i].backwards;
 	clock_cert_refine(&b->cert, &b->run_start, &end);
 	return rc;
 }

@@ -95,7 +95,7 @@ static int wait_ready(struct control *c, short events, uint64_t deadline, struct
 
 		if (n > 0)
 			return 0;
-		if (stop_signal)
+		if (stop_signal && !c->draining)
 			return error_set(err, EXIT_PEER, 0, "ended by signal %d at stage %s",
 					 (int)stop_signal, err->stage);
 		if (n < 0 && errno != EINTR)

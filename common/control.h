@@ -18,6 +18,7 @@
 
 struct control {
 	int fd;             /* -1 when closed */
+	bool draining;      /* the run is over: a signal no longer ends a wait, only its deadline */
 	uint32_t max;       /* longest text that is taken from the other end */
 	uint8_t *in;        /* bytes that came and are not consumed yet */
 	size_t in_len, in_cap;

@@ -184,8 +184,6 @@ int wait_for_done(struct wait *w, uint64_t deadline)
 	while (!take_message(w)) {
 		struct pollfd p = { .fd = w->control->fd, .events = POLLIN };
 
-		if (stop_signal && w->end != WAIT_INTERRUPT)
-			return end_with(w, WAIT_INTERRUPT);
 		if (deadline_passed(deadline)) {
 			error_set(w->err, EXIT_TIMED_OUT, 0, "the client did not end the run in time");
 			return end_with(w, WAIT_FAILED);
