@@ -149,15 +149,19 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 			      (unsigned long long)out->samples) : 0;
 }
 
-/* --detail: post to seen and the poll gap of lap warmup + k, moved to place k. */
-static void take_detail(struct lap_run *r, struct lap_store *s, uint64_t warmup, uint64_t laps,
-			struct lap_result *out)
+/*
+ * --detail: post to seen and the poll gap of each sample, at the sample's place. A sample of the
+ * client holds its own lap's wait; one of the server, from answer to answer, the next lap's
+ * (@ahead 1): its "seen" of a lap comes before its answer.
+ */
+static void take_detail(struct lap_run *r, struct lap_store *s, uint64_t warmup, uint64_t samples,
+			unsigned int ahead, struct lap_result *out)
 {
 	if (!s->seen.v)
 		return;
-	for (uint64_t k = 0; k < laps; k++) {
-		r->seen[k] = r->seen[warmup + k] - r->post[warmup + k];
-		r->gap[k] = r->gap[warmup + k];
+	for (uint64_t k = 0; k < samples; k++) {
+		r->seen[k] = r->seen[warmup + k + ahead] - r->post[warmup + k];
+		r->gap[k] = r->gap[warmup + k + ahead];
 	}
 	out->to_seen = r->seen;
 	out->gap = r->gap;
@@ -169,7 +173,7 @@ int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result
 	out->laps = r->laps > out->warmup ? r->laps - out->warmup : 0;
 	if (r->laps == 0)
 		return 0;
-	take_detail(r, s, out->warmup, out->laps, out);
+	take_detail(r, s, out->warmup, out->laps, 0, out);
 	return summarise(r, s, r->laps + 1, out->warmup, out, err);
 }
 
@@ -186,7 +190,7 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 	if (s->histogram)
 		for (uint64_t k = warmup; k + 1 < kept && k + 1 < stamps; k++)
 			histogram_add(s->histogram, r->post[k + 1] - r->post[k]);
-	take_detail(r, s, warmup, out->laps, out);
+	take_detail(r, s, warmup, samples_count(stamps, warmup), 1, out);
 	return summarise(r, s, stamps, warmup, out, err);
 }
 
