@@ -29,7 +29,17 @@ static pthread_mutex_t run_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t next_due = UINT64_MAX;	/* the earliest of the list, or before it */
 static uint64_t planned;		/* when the helper looks again, 0: it is at it */
 static uint32_t futex_word, own_runs;
-static bool precise;
+static bool precise;	/* a hint between threads: no order is needed */
+
+static bool is_precise(void)
+{
+	return __atomic_load_n(&precise, __ATOMIC_RELAXED);
+}
+
+static void set_precise(bool on)
+{
+	__atomic_store_n(&precise, on, __ATOMIC_RELAXED);
+}
 
 static void futex_wait(uint32_t value, uint64_t until)
 {
@@ -48,7 +58,7 @@ static void futex_wake(void)
 
 void sv_work_precise(void)
 {
-	if (__atomic_load_n(&precise, __ATOMIC_RELAXED))
+	if (is_precise())
 		return;
 	__atomic_store_n(&precise, true, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&sv_work_count, __ATOMIC_SEQ_CST))
@@ -69,7 +79,7 @@ void sv_work_add(struct sv_qp *qp, uint64_t due)
 	}
 	if (due < next_due)
 		__atomic_store_n(&next_due, due, __ATOMIC_SEQ_CST);
-	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (precise ? 0 : 2 * GRACE);
+	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (is_precise() ? 0 : 2 * GRACE);
 	sv_unlock(&list_lock);
 	if (wake)
 		futex_wake();
@@ -131,10 +141,10 @@ void sv_work_run(bool helper)
 		sv_sq_run(qp);
 		sv_unlock(&qp->lock);
 		if (helper && late > LATE) {
-			precise = true;
+			set_precise(true);
 			own_runs = 0;
-		} else if (!helper && precise && ++own_runs > 64) {
-			precise = false;
+		} else if (!helper && is_precise() && ++own_runs > 64) {
+			set_precise(false);
 			own_runs = 0;
 		}
 	}
@@ -162,7 +172,7 @@ static uint64_t plan(unsigned int *idle)
 	}
 	*idle = 0;
 	due = __atomic_load_n(&next_due, __ATOMIC_SEQ_CST);
-	if (precise)
+	if (is_precise())
 		return due;
 	return due > now + GRACE ? due + GRACE / 2 : now + GRACE;
 }
@@ -242,6 +252,6 @@ void sv_work_forget(void)
 	sv_work_count = 0;
 	next_due = UINT64_MAX;
 	planned = 0;
-	precise = false;
+	set_precise(false);
 	pthread_mutex_init(&run_mutex, NULL);
 }
