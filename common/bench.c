@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "plan.h"
 
 uint64_t bench_stage(struct bench *b, const char *name)
@@ -90,6 +91,17 @@ static void judge_interruption(struct bench *b)
 		  stop_signal ? "ended by a signal" : "ended by the peer's user");
 }
 
+static void write_table(const char *path, void (*print)(FILE *out, const struct report *r),
+			const struct report *r, struct error *err)
+{
+	struct output o;
+
+	if (output_open(&o, path, err))
+		return;
+	print(o.f, r);
+	output_close(&o, err);
+}
+
 static void write_reports(struct bench *b, const struct endpoint *shown)
 {
 	const struct settings *s = &b->set;
@@ -114,11 +126,15 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 
 	memcpy(r.time, b->time, sizeof(r.time));
 	if (!stdout_taken && b->result_count)
-		report_write("-", report_text, &r, b->err);
+		write_table("-", report_text, &r, b->err);
 	if (s->csv)
-		report_write(s->csv, report_csv, &r, b->err);
-	if (s->json)
-		report_write(s->json, report_json_text, &r, b->err);
+		write_table(s->csv, report_csv, &r, b->err);
+	if (s->json) {
+		json_t *doc = report_json(&r);
+
+		output_json(s->json, doc, b->err);
+		json_decref(doc);
+	}
 }
 
 static void warn_of_clock(struct bench *b)

@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) void lap_count(struct lap_run *r,
 	if (record != RECORD_HISTOGRAM)
 		return;
 	if (r->before)
-		histogram_add(r->histogram, t - r->before);
+		histogram_add(r->histogram, lap_difference(r, r->before, t));
 	r->before = t;
 }
 

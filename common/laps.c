@@ -129,8 +129,8 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 	uint64_t backwards = 0;
 	int rc = 0;
 
-	if (stamps >= 2)
-		out->first_exchange = r->post[1] - r->post[0];
+	if (stamps >= 2 && r->post[1] > r->post[0])
+		out->first_exchange = lap_difference(r, r->post[0], r->post[1]);
 	if (s->histogram) {
 		out->samples = s->histogram->count;
 		rc = out->samples ? histogram_summarise(s->histogram, &out->stats) : 0;
@@ -140,11 +140,12 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 			return 0;
 		rc = samples_from_stamps(r->post, stamps, warmup, r->post, &backwards);
 		out->sample = r->post;
-		if (rc == -ERANGE)
-			error_warn(err, "the clock stepped back %llu times in the run; those laps "
-				   "count as 0", (unsigned long long)backwards);
 		rc = stats_summarise(out->sample, out->samples, &out->stats);
 	}
+	out->backwards = r->backwards + backwards;
+	if (out->backwards)
+		error_warn(err, "the clock stepped back %llu times in the run; those laps count as 0",
+			   (unsigned long long)out->backwards);
 	return rc ? error_set(err, EXIT_FAILED, -rc, "statistics of %llu samples",
 			      (unsigned long long)out->samples) : 0;
 }
@@ -189,7 +190,7 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 	/* A warm-up that was cut short left measured laps among those that were kept. */
 	if (s->histogram)
 		for (uint64_t k = warmup; k + 1 < kept && k + 1 < stamps; k++)
-			histogram_add(s->histogram, r->post[k + 1] - r->post[k]);
+			histogram_add(s->histogram, lap_difference(r, r->post[k], r->post[k + 1]));
 	take_detail(r, s, warmup, samples_count(stamps, warmup), 1, out);
 	return summarise(r, s, stamps, warmup, out, err);
 }

@@ -49,6 +49,7 @@ struct lap_run {
 	uint64_t before;           /* RECORD_HISTOGRAM: stamp before the first, 0: none */
 	/* result */
 	uint64_t laps;             /* first unfinished lap */
+	uint64_t backwards;        /* steps back of the clock that were counted as 0 */
 };
 
 typedef int (*lap_loop)(struct lap_run *r);
@@ -84,8 +85,9 @@ struct lap_result {
 	uint64_t samples;
 	uint64_t first_exchange; /* 0: none */
 	uint64_t *sample;       /* in the store; NULL with a histogram */
-	uint64_t *to_seen, *gap; /* --detail: post to seen and poll gap by lap; NULL otherwise */
+	uint64_t *to_seen, *gap; /* --detail: post to seen and poll gap by sample; or NULL */
 	struct stats stats;     /* valid when samples > 0 */
+	uint64_t backwards;     /* steps back of the clock */
 	bool full;              /* a run by time that ended since the array was full */
 };
 
@@ -101,6 +103,15 @@ int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result
 		       struct error *err);
 int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, uint64_t warmup,
 		       struct lap_result *out, struct error *err);
+
+/* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
+static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
+{
+	if (__builtin_expect(to >= from, 1))
+		return to - from;
+	r->backwards++;
+	return 0;
+}
 
 /* Records that a post failed; returns -1. */
 int lap_post_failed(struct lap_run *r, int rc, uint64_t lap);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HUGEPAGE (2ul << 20)
+#define HUGEPAGE ((size_t)2 << 20)
 
 size_t page_align(size_t bytes)
 {

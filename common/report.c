@@ -2,12 +2,10 @@
 /* Tables for people, and where output goes. */
 #include "report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 void report_time(char out[32])
 {
@@ -253,54 +251,4 @@ void report_text(FILE *out, const struct report *r)
 		return;
 	print_table(out, r);
 	print_notes(out, r);
-}
-
-void report_json_text(FILE *out, const struct report *r)
-{
-	json_t *doc = report_json(r);
-
-	json_dumpf(doc, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	fputc('\n', out);
-	json_decref(doc);
-}
-
-static int write_stdout(void (*print)(FILE *out, const struct report *r), const struct report *r,
-			struct error *err)
-{
-	errno = 0;
-	print(stdout, r);
-	if (fflush(stdout) || ferror(stdout)) {
-		/* `| head` has read what it wanted. */
-		if (errno == EPIPE)
-			return 0;
-		return error_set(err, EXIT_FAILED, errno, "writing to stdout");
-	}
-	return 0;
-}
-
-int report_write(const char *path, void (*print)(FILE *out, const struct report *r),
-		 const struct report *r, struct error *err)
-{
-	char temporary[4096];
-	FILE *f;
-	int rc;
-
-	if (!strcmp(path, "-"))
-		return write_stdout(print, r, err);
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
-	    sizeof(temporary))
-		return error_set(err, EXIT_FAILED, ENAMETOOLONG, "%s", path);
-	f = fopen(temporary, "we");
-	if (!f)
-		return error_set(err, EXIT_FAILED, errno, "writing %s", path);
-	print(f, r);
-	rc = fflush(f) || ferror(f) || fsync(fileno(f)) ? errno : 0;
-	if (fclose(f) && !rc)
-		rc = errno;
-	if (!rc && rename(temporary, path))
-		rc = errno;
-	if (!rc)
-		return 0;
-	unlink(temporary);
-	return error_set(err, EXIT_FAILED, rc, "writing %s", path);
 }

@@ -46,12 +46,4 @@ void report_time(char out[32]);
 void report_view(const struct report *r, const struct lap_result *res, bool cycles,
 		 struct stats_view *v, double *first_exchange);
 
-/*
- * Writes what @print gives to stdout or a file ("-": stdout); a file through a temporary name.
- * A pipe that was closed is no failure. 0 or -1.
- */
-int report_write(const char *path, void (*print)(FILE *out, const struct report *r),
-		 const struct report *r, struct error *err);
-void report_json_text(FILE *out, const struct report *r);
-
 #endif

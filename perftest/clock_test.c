@@ -10,12 +10,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock_steps.h"
 #include "cycles.h"
 #include "options.h"
+#include "output.h"
 #include "report.h"
 #include "units.h"
 
@@ -173,70 +173,22 @@ static json_t *document_json(const struct option_program *p, const struct settin
 					      err->err, "text", err->text));
 }
 
-static int json_dump(const char *path, json_t *doc)
-{
-	FILE *f = fopen(path, "we");
-	int rc;
-
-	if (!f)
-		return errno;
-	errno = 0;
-	json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	fputc('\n', f);
-	rc = fflush(f) || ferror(f) ? errno : 0;
-	return fclose(f) && !rc ? errno : rc;
-}
-
-/* A file through a temporary name; what is there and is no file, like /dev/null, is written to. */
-static int json_write(const char *path, json_t *doc, struct error *err)
-{
-	char temporary[4096];
-	struct stat st;
-	int rc;
-
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		rc = json_dump(path, doc);
-		return rc ? error_set(err, EXIT_FAILED, rc, "writing %s", path) : 0;
-	}
-	if (snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
-	    (int)sizeof(temporary))
-		return error_set(err, EXIT_FAILED, ENAMETOOLONG, "%s", path);
-	rc = json_dump(temporary, doc);
-	if (!rc && rename(temporary, path))
-		rc = errno;
-	if (!rc)
-		return 0;
-	unlink(temporary);
-	return error_set(err, EXIT_FAILED, rc, "writing %s", path);
-}
-
-/* `| head` has read what it wanted; a full disk is a failure. */
-static void stdout_finish(struct error *err)
-{
-	errno = 0;
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
-		error_set(err, EXIT_FAILED, errno ? errno : EIO, "writing to stdout");
-}
-
 static enum exit_code clock_report(const struct option_program *p, const struct settings *s,
 				   const struct clock_run *r, struct error *err)
 {
 	bool measured = !error_is_set(err);
+	struct output o;
 
-	if (measured && (!s->json || strcmp(s->json, "-")))
+	if (measured && (!s->json || strcmp(s->json, "-")) && !output_open(&o, "-", err)) {
 		print_text(r);
+		output_close(&o, err);
+	}
 	if (s->json) {
 		json_t *doc = document_json(p, s, r, err);
 
-		if (strcmp(s->json, "-")) {
-			json_write(s->json, doc, err);
-		} else {
-			json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-			putchar('\n');
-		}
+		output_json(s->json, doc, err);
 		json_decref(doc);
 	}
-	stdout_finish(err);
 	if (error_is_set(err))
 		return err->code;
 	return r->cert.trusted ? EXIT_OK : EXIT_FAILED;
