@@ -60,22 +60,26 @@ void sv_chunk_each_idle(void (*f)(struct sv_chunk *c))
 
 void sv_chunk_drop_lost(bool (*mapped)(const struct sv_chunk *c))
 {
-	static unsigned int limit = 16;
-	unsigned int idle = 0;
+	static uint64_t limit = 16, limit_bytes = 64 << 20;
+	uint64_t idle = 0, bytes = 0;
 
 	/* Looking at all mappings is slow: only when enough may come of it. */
-	for (struct sv_chunk *c = chunks; c; c = c->next)
+	for (struct sv_chunk *c = chunks; c; c = c->next) {
 		idle += c->refs <= 0;
-	if (idle < limit)
+		bytes += c->refs <= 0 ? c->end - c->start : 0;
+	}
+	if (idle < limit && bytes < limit_bytes)
 		return;
 	for (struct sv_chunk *c = chunks, *next; c; c = next) {
 		next = c->next;
 		if (c->refs <= 0 && !mapped(c)) {
+			bytes -= c->end - c->start;
 			sv_chunk_free(c);
 			idle--;
 		}
 	}
 	limit = 2 * idle > 16 ? 2 * idle : 16;
+	limit_bytes = 2 * bytes > 64 << 20 ? 2 * bytes : 64 << 20;
 }
 
 struct sv_chunk *sv_chunk_first(void)

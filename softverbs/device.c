@@ -71,8 +71,7 @@ static void init_once(void)
 	if (!text)
 		return;
 	if (spec_parse(text, &spec, &err)) {
-		fprintf(stderr, "softverbs: SOFTVERBS, at character %zu: %s\n", err.pos + 1,
-			err.text);
+		fprintf(stderr, "softverbs: SOFTVERBS: %s\n", err.text);
 		exit(2);
 	}
 	devs = calloc((size_t)spec.ndev, sizeof(*devs));

@@ -220,13 +220,10 @@ static void publish(void)
 	__atomic_store_n(&s->owner, sv_me, __ATOMIC_RELEASE);
 }
 
-int sv_fabric_attach(void)
+static int attach(void)
 {
-	int dir, ret;
+	int dir = lock_dir(), ret;
 
-	if (sv_me)
-		return 0;
-	dir = lock_dir();
 	if (dir < 0)
 		return EPERM;
 	ret = sv_fabric ? 0 : map_segment(dir);
@@ -244,6 +241,17 @@ int sv_fabric_attach(void)
 	else
 		sv_me = 0;
 	close(dir);
+	return ret;
+}
+
+int sv_fabric_attach(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	int ret;
+
+	pthread_mutex_lock(&mutex);
+	ret = sv_me ? 0 : attach();
+	pthread_mutex_unlock(&mutex);
 	return ret;
 }
 

@@ -120,14 +120,19 @@ static bool in_place(const struct sv_chunk *c)
 	       v.offset + (c->start - v.start) == c->pool;
 }
 
-/* A chunk that nobody uses any more becomes ordinary memory again. */
+/*
+ * A chunk that nobody uses any more becomes ordinary memory again. Large ones stay: they are most
+ * likely unmapped soon, which costs nothing, and copying them back would cost a lot.
+ */
+#define LARGE (1ull << 20)
+
 static void restore(struct sv_chunk *c)
 {
 	uint64_t len = c->end - c->start;
 	void *p;
 
 	/* Another thread may write while we copy: then it stays as it is. */
-	if (sv_user_threads() > 1 || !in_place(c))
+	if (len > LARGE || sv_user_threads() > 1 || !in_place(c))
 		return;
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)

@@ -228,8 +228,14 @@ static inline int post(struct end *e, enum ibv_wr_opcode op, uint64_t id, void *
 	struct ibv_send_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = op,
 				  .send_flags = flags }, *bad;
 
-	wr.wr.rdma.remote_addr = to ? to->va + offset : 0;
-	wr.wr.rdma.rkey = to ? to->rkey : 0;
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = to->va + offset;
+		wr.wr.atomic.rkey = to->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = to ? to->va + offset : 0;
+		wr.wr.rdma.rkey = to ? to->rkey : 0;
+	}
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
