@@ -81,6 +81,8 @@ def output_of(argv, **kw):
 
 def depends(package):
     """The names that a package depends on, in its order; None if apt does not know it."""
+    if not shutil.which("apt-cache"):
+        raise LabError("no apt here to fetch a kernel with: name a folder with --kernel", 2)
     done = subprocess.run(["apt-cache", "depends", package], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True)
     if done.returncode or not done.stdout.strip():
@@ -109,7 +111,7 @@ def packages_of(name):
     # Ubuntu keeps rdma_rxe in a package that the image only recommends.
     version = names[0].removeprefix("linux-image-").removeprefix("unsigned-")
     extra = f"linux-modules-extra-{version}"
-    if extra not in names and any(n.startswith("linux-modules-") for n in names) and depends(extra) is not None:
+    if extra not in names and depends(extra) is not None:
         names.append(extra)
     return names
 
