@@ -102,13 +102,21 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	out->full = goal->run_ticks && r->laps - first == room;
 }
 
+/*
+ * Stamps that a server keeps before it counts in its histogram: two measured ones, so that the
+ * first exchange is known without a warm-up too.
+ */
+static uint64_t kept_by_server(const struct lap_store *s)
+{
+	return s->warmup + 2;
+}
+
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum post_how how, enum clock_source clock, const struct lap_goal *goal)
 {
 	enum lap_record each = s->seen.v ? RECORD_DETAIL : RECORD_STAMPS;
 	lap_loop stamps = loops->by[LAP_SERVER][each][how][clock];
-	/* The first measured stamp too: from there the histogram counts, not from the warm-up. */
-	uint64_t kept = s->histogram ? s->warmup + 1 : s->kept + s->warmup;
+	uint64_t kept = s->histogram ? kept_by_server(s) : s->kept + s->warmup;
 	uint64_t all = goal->laps == UINT64_MAX ? UINT64_MAX : goal->laps + s->warmup;
 
 	attach(r, s);
@@ -161,7 +169,7 @@ static void take_detail(struct lap_run *r, struct lap_store *s, uint64_t warmup,
 	if (!s->seen.v)
 		return;
 	for (uint64_t k = 0; k < samples; k++) {
-		r->seen[k] = r->seen[warmup + k + ahead] - r->post[warmup + k];
+		r->seen[k] = lap_difference(r, r->post[warmup + k], r->seen[warmup + k + ahead]);
 		r->gap[k] = r->gap[warmup + k + ahead];
 	}
 	out->to_seen = r->seen;
@@ -178,19 +186,33 @@ int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result
 	return summarise(r, s, r->laps + 1, out->warmup, out, err);
 }
 
+/* Measured laps among the stamps that were kept; more of them after a warm-up that was cut short. */
+static int count_kept(struct lap_run *r, struct lap_store *s, uint64_t stamps, uint64_t warmup)
+{
+	uint64_t kept = stamps < kept_by_server(s) ? stamps : kept_by_server(s);
+	struct histogram *early = malloc(sizeof(*early));
+
+	if (!early)
+		return -ENOMEM;
+	histogram_init(early);
+	for (uint64_t k = warmup; kept && k < kept - 1; k++)
+		histogram_add(early, lap_difference(r, r->post[k], r->post[k + 1]));
+	histogram_merge(early, s->histogram);
+	*s->histogram = *early;
+	free(early);
+	return 0;
+}
+
 int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, uint64_t warmup,
 		       struct lap_result *out, struct error *err)
 {
 	uint64_t stamps = r->laps < total ? r->laps : total;
-	uint64_t kept = s->warmup + 1;
 
 	memset(out, 0, sizeof(*out));
 	out->warmup = warmup;
 	out->laps = stamps > warmup ? stamps - warmup : 0;
-	/* A warm-up that was cut short left measured laps among those that were kept. */
-	if (s->histogram)
-		for (uint64_t k = warmup; k + 1 < kept && k + 1 < stamps; k++)
-			histogram_add(s->histogram, lap_difference(r, r->post[k], r->post[k + 1]));
+	if (s->histogram && count_kept(r, s, stamps, warmup))
+		return error_set(err, EXIT_FAILED, ENOMEM, "histogram");
 	take_detail(r, s, warmup, samples_count(stamps, warmup), 1, out);
 	return summarise(r, s, stamps, warmup, out, err);
 }
