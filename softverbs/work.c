@@ -197,11 +197,12 @@ static void *helper(void *arg)
 	sem_post(&s->done);
 	for (;;) {
 		uint32_t word = __atomic_load_n(&futex_word, __ATOMIC_SEQ_CST);
-		uint64_t until = plan(&idle);
+		uint64_t until = plan(&idle), again;
 
 		__atomic_store_n(&planned, until, __ATOMIC_SEQ_CST);
 		/* What was added before planned was set is seen by a second look. */
-		if (until > plan(&idle) + GRACE)
+		again = plan(&idle);
+		if (again < until && until - again > GRACE)
 			continue;
 		futex_wait(word, until);
 		__atomic_store_n(&planned, 0, __ATOMIC_SEQ_CST);
