@@ -42,7 +42,6 @@ soft0:mtu=256
 soft0:mode=pvm
 soft0:async=7
 soft0:delay=20us+exp(10us),seed=3
-soft0:complete=post,delay=50us
 soft0:atomic=hca,max_rd_atomic=1
 soft0:atomic=none
 soft0:pkeys=0xffff|0x8001|0x0001
