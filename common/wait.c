@@ -69,6 +69,21 @@ static int take_async(struct wait *w)
 	return end_with(w, WAIT_FAILED);
 }
 
+static int take_done(struct wait *w, json_t *msg)
+{
+	json_t *laps = json_object_get(msg, "laps"), *warmup = json_object_get(msg, "warmup");
+
+	if (!json_is_integer(laps) || !json_is_integer(warmup) || json_integer_value(warmup) < 0 ||
+	    json_integer_value(laps) < json_integer_value(warmup)) {
+		error_set(w->err, EXIT_PEER, EPROTO, "peer %s ended the run with numbers that make no "
+			  "sense", w->control->peer);
+		return end_with(w, WAIT_FAILED);
+	}
+	w->done_laps = (uint64_t)json_integer_value(laps);
+	w->done_warmup = (uint64_t)json_integer_value(warmup);
+	return end_with(w, WAIT_DONE);
+}
+
 static int take_message(struct wait *w)
 {
 	json_t *msg;
@@ -81,9 +96,7 @@ static int take_message(struct wait *w)
 		return end_with(w, WAIT_FAILED);
 	type = json_string_value(json_object_get(msg, "type"));
 	if (!strcmp(type, "done")) {
-		w->done_laps = (uint64_t)json_integer_value(json_object_get(msg, "laps"));
-		w->done_warmup = (uint64_t)json_integer_value(json_object_get(msg, "warmup"));
-		end_with(w, WAIT_DONE);
+		take_done(w, msg);
 	} else if (!strcmp(type, "interrupt")) {
 		end_with(w, WAIT_INTERRUPT);
 	} else {
