@@ -53,6 +53,23 @@ int sv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 	return 0;
 }
 
+/* NULL: the CQ has gone meanwhile. */
+static struct sv_cq *hand_out(const struct msg *m)
+{
+	struct sv_cq *cq;
+
+	sv_lock(&sv_tables);
+	cq = m->idx < SV_OBJECTS ? sv_cqs[m->idx] : NULL;
+	if (cq && cq->sh->gen != m->gen)
+		cq = NULL;
+	if (cq) {
+		__atomic_sub_fetch(&cq->sh->unread, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&cq->comp_events, 1, __ATOMIC_RELAXED);
+	}
+	sv_unlock(&sv_tables);
+	return cq;
+}
+
 int sv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **out, void **cq_context)
 {
 	struct sv_cq *cq;
@@ -64,10 +81,8 @@ int sv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **out, void **c
 	do {
 		if (read(ibch->fd, &m, sizeof(m)) != sizeof(m))
 			return -1;
-		cq = m.idx < SV_OBJECTS ? sv_cqs[m.idx] : NULL;
-	} while (!cq || cq->sh->gen != m.gen);
-	__atomic_sub_fetch(&cq->sh->unread, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&cq->comp_events, 1, __ATOMIC_RELAXED);
+		cq = hand_out(&m);
+	} while (!cq);
 	*out = ibv_cq_ex_to_cq(&cq->ex);
 	*cq_context = cq->ex.cq_context;
 	return 0;

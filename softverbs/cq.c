@@ -10,7 +10,6 @@
 #include "fault.h"
 
 struct sv_cq *sv_cqs[SV_OBJECTS];
-static struct sv_lock table;
 static uint32_t generation, next_idx;
 
 int sv_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -40,7 +39,7 @@ static int cq_enter(struct sv_cq *cq)
 {
 	int ret = ENOMEM;
 
-	sv_lock(&table);
+	sv_lock(&sv_tables);
 	for (uint32_t n = 0; n < SV_OBJECTS; n++) {
 		uint32_t i = next_idx++ % SV_OBJECTS;
 
@@ -52,7 +51,7 @@ static int cq_enter(struct sv_cq *cq)
 		ret = 0;
 		break;
 	}
-	sv_unlock(&table);
+	sv_unlock(&sv_tables);
 	return ret;
 }
 
@@ -86,12 +85,20 @@ static int cq_alloc(struct sv_cq *cq, uint32_t cqe)
 	return cq_enter(cq);
 }
 
+static void cq_leave(struct sv_cq *cq)
+{
+	sv_lock(&sv_tables);
+	if (sv_cqs[cq->sh->idx] == cq)
+		sv_cqs[cq->sh->idx] = NULL;
+	sv_unlock(&sv_tables);
+}
+
 static void cq_free(struct sv_cq *cq)
 {
-	if (cq->sh && sv_cqs[cq->sh->idx] == cq)
-		sv_cqs[cq->sh->idx] = NULL;
-	if (cq->sh)
+	if (cq->sh) {
+		cq_leave(cq);
 		sv_arena_free(cq->sh->ring, ((uint64_t)cq->mask + 1) * sizeof(struct sv_cqe));
+	}
 	if (cq->off)
 		sv_object_free(SV_KIND_CQ, cq->off);
 	free(cq);
@@ -224,6 +231,7 @@ int sv_destroy_cq(struct ibv_cq *ibcq)
 		__atomic_sub_fetch(&ibcq->channel->refcnt, 1, __ATOMIC_RELAXED);
 	}
 	sv_event_drop(c, SV_OF_CQ, cq->sh->idx, cq->sh->gen);
+	cq_leave(cq);
 	pthread_mutex_lock(&ibcq->mutex);
 	while (ibcq->comp_events_completed != cq->comp_events ||
 	       ibcq->async_events_completed != cq->async_events)

@@ -17,7 +17,7 @@ void sv_event_raise(struct sv_peer *p, uint64_t ctx, enum ibv_event_type type, e
 	sv_peer_kick(p, c->async_fd, c->gen, &e, sizeof(e));
 }
 
-/* False: the object has gone meanwhile. */
+/* False: the object has gone meanwhile. Under sv_tables. */
 static bool fill(const struct sv_event *e, struct ibv_async_event *out)
 {
 	out->event_type = e->type;
@@ -45,6 +45,7 @@ static bool fill(const struct sv_event *e, struct ibv_async_event *out)
 int sv_get_async_event(struct ibv_context *c, struct ibv_async_event *event)
 {
 	struct sv_event e;
+	bool there;
 
 	errno = sv_fail_ctx(c, SPEC_CALL_get_async_event);
 	if (errno)
@@ -52,7 +53,10 @@ int sv_get_async_event(struct ibv_context *c, struct ibv_async_event *event)
 	do {
 		if (read(c->async_fd, &e, sizeof(e)) != sizeof(e))
 			return -1;
-	} while (!fill(&e, event));
+		sv_lock(&sv_tables);
+		there = fill(&e, event);
+		sv_unlock(&sv_tables);
+	} while (!there);
 	return 0;
 }
 

@@ -56,11 +56,12 @@ static void mr_quiesce(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 	for (uint32_t i = 0; i < SV_OBJECTS; i++) {
-		struct sv_qp *qp = __atomic_load_n(&sv_qps[i], __ATOMIC_ACQUIRE);
-		uint32_t word = qp ? __atomic_load_n(&qp->sh->lock.word, __ATOMIC_ACQUIRE) : 0;
+		uint64_t off = __atomic_load_n(&sv_qp_offs[i], __ATOMIC_ACQUIRE);
+		struct sv_qp_sh *sh = off ? sv_at(sv_self, off) : NULL;
+		uint32_t word = sh ? __atomic_load_n(&sh->lock.word, __ATOMIC_ACQUIRE) : 0;
 
 		while (word && sv_alive(word) &&
-		       __atomic_load_n(&qp->sh->lock.word, __ATOMIC_ACQUIRE) == word)
+		       __atomic_load_n(&sh->lock.word, __ATOMIC_ACQUIRE) == word)
 			sv_pause();
 	}
 }

@@ -82,6 +82,12 @@ static inline struct sv_pd *sv_pd(struct ibv_pd *pd)
 	return (struct sv_pd *)pd;
 }
 
+/*
+ * Guards the tables of QPs, CQs and SRQs: an event is handed out, or its object is gone from the
+ * table, so that destroying waits for every event that was handed out.
+ */
+extern struct sv_lock sv_tables;
+
 extern struct sv_dev *sv_devs;
 extern int sv_ndevs;
 

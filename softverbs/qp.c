@@ -13,7 +13,8 @@
 #include "work.h"
 
 struct sv_qp *sv_qps[SV_OBJECTS];
-static struct sv_lock table;
+uint64_t sv_qp_offs[SV_OBJECTS];
+struct sv_lock sv_tables;
 static uint32_t next_idx, nqps;
 
 static uint32_t pow2(uint32_t n)
@@ -43,7 +44,7 @@ static int qp_enter(struct sv_qp *qp, uint32_t max)
 {
 	int ret = ENOMEM;
 
-	sv_lock(&table);
+	sv_lock(&sv_tables);
 	for (uint32_t n = 0; n < SV_OBJECTS && nqps < max && ret; n++) {
 		uint32_t i = next_idx++ % SV_OBJECTS;
 
@@ -51,10 +52,11 @@ static int qp_enter(struct sv_qp *qp, uint32_t max)
 			continue;
 		qp->sh->idx = i;
 		sv_qps[i] = qp;
+		sv_qp_offs[i] = qp->off;
 		nqps++;
 		ret = 0;
 	}
-	sv_unlock(&table);
+	sv_unlock(&sv_tables);
 	return ret;
 }
 
@@ -117,6 +119,16 @@ static int qp_alloc(struct sv_qp *qp, struct ibv_qp_init_attr_ex *a)
 	return sh->qpn ? 0 : ENOMEM;
 }
 
+static void qp_leave(struct sv_qp *qp)
+{
+	sv_lock(&sv_tables);
+	if (qp->sh->idx != UINT32_MAX && sv_qps[qp->sh->idx] == qp) {
+		sv_qps[qp->sh->idx] = NULL;
+		nqps--;
+	}
+	sv_unlock(&sv_tables);
+}
+
 static void qp_free(struct sv_qp *qp)
 {
 	if (qp->sh) {
@@ -127,12 +139,7 @@ static void qp_free(struct sv_qp *qp)
 		qp->sh->state = IBV_QPS_RESET;
 		sv_unlock(&qp->sh->lock);
 		sv_rq_free(&qp->sh->rq);
-		sv_lock(&table);
-		if (qp->sh->idx != UINT32_MAX) {
-			sv_qps[qp->sh->idx] = NULL;
-			nqps--;
-		}
-		sv_unlock(&table);
+		qp_leave(qp);
 		sv_object_free(SV_KIND_QP, qp->off);
 	}
 	sv_conn_drop(qp);
@@ -283,6 +290,7 @@ int sv_destroy_qp(struct ibv_qp *ibqp)
 	if (ibqp->recv_cq != ibqp->send_cq)
 		sv_cq_purge(sv_cq(ibqp->recv_cq), qpn);
 	sv_event_drop(sv_ctx(ibqp->context), SV_OF_QP, qp->sh->idx, qpn);
+	qp_leave(qp);
 	wait_acks(qp);
 	users(qp, -1);
 	qp_free(qp);

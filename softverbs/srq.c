@@ -8,7 +8,6 @@
 #include "pd.h"
 
 struct sv_srq *sv_srqs[SV_OBJECTS];
-static struct sv_lock table;
 static uint32_t generation, next_idx;
 
 static struct sv_srq *of(struct ibv_srq *srq)
@@ -20,7 +19,7 @@ static int srq_enter(struct sv_srq *srq)
 {
 	int ret = ENOMEM;
 
-	sv_lock(&table);
+	sv_lock(&sv_tables);
 	for (uint32_t n = 0; n < SV_OBJECTS && ret; n++) {
 		uint32_t i = next_idx++ % SV_OBJECTS;
 
@@ -31,7 +30,7 @@ static int srq_enter(struct sv_srq *srq)
 		sv_srqs[i] = srq;
 		ret = 0;
 	}
-	sv_unlock(&table);
+	sv_unlock(&sv_tables);
 	return ret;
 }
 
@@ -52,11 +51,18 @@ static int srq_alloc(struct sv_srq *srq, struct ibv_pd *pd, const struct ibv_srq
 	return ret ? ret : srq_enter(srq);
 }
 
+static void srq_leave(struct sv_srq *srq)
+{
+	sv_lock(&sv_tables);
+	if (sv_srqs[srq->sh->idx] == srq)
+		sv_srqs[srq->sh->idx] = NULL;
+	sv_unlock(&sv_tables);
+}
+
 static void srq_free(struct sv_srq *srq)
 {
 	if (srq->sh) {
-		if (sv_srqs[srq->sh->idx] == srq)
-			sv_srqs[srq->sh->idx] = NULL;
+		srq_leave(srq);
 		sv_rq_free(&srq->sh->rq);
 		sv_object_free(SV_KIND_SRQ, srq->off);
 	}
@@ -152,6 +158,7 @@ int sv_destroy_srq(struct ibv_srq *ibsrq)
 	if (__atomic_load_n(&srq->refs, __ATOMIC_ACQUIRE))
 		return EBUSY;
 	sv_event_drop(c, SV_OF_SRQ, srq->sh->idx, srq->sh->gen);
+	srq_leave(srq);
 	pthread_mutex_lock(&ibsrq->mutex);
 	while (ibsrq->events_completed != srq->events)
 		pthread_cond_wait(&ibsrq->cond, &ibsrq->mutex);
