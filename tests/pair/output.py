@@ -62,7 +62,7 @@ class Report:
             raise Fail("there is no table")
         names = lines[head].split()
         self.titles = names
-        unit = "cyc" if names[3].endswith("[cyc]") else "usec"
+        unit = "cycles" if names[3].endswith("[cycles]") else "usec"
         equal("titles of the table", names, ["bytes", "laps", "samples"] + [f"{c}[{unit}]" for c in COLUMNS])
         rows = []
         for line in lines[head + 1:]:
