@@ -77,14 +77,16 @@ static void print_samples(FILE *out, const struct report *r, const struct lap_re
 
 static void print_sorted(FILE *out, const struct report *r, const struct lap_result *res)
 {
-	uint64_t *v = malloc(2 * res->samples * sizeof(*v));
+	uint64_t *v = malloc((2 * res->samples + 1) * sizeof(*v));
 
 	if (!v) {
 		fputs("# not sorted: out of memory\n", out);
 		return;
 	}
-	memcpy(v, res->sample, res->samples * sizeof(*v));
-	sort_u64(v, res->samples, v + res->samples);
+	if (res->samples) {
+		memcpy(v, res->sample, res->samples * sizeof(*v));
+		sort_u64(v, res->samples, v + res->samples);
+	}
 	print_samples(out, r, res, v, false);
 	free(v);
 }
@@ -108,24 +110,30 @@ static void print_dumps(FILE *out, const struct report *r, const struct lap_resu
 		print_sorted(out, r, res);
 }
 
-static const char *text_of(json_t *o, const char *key, const char *fallback)
-{
-	const char *s = json_string_value(json_object_get(o, key));
+#define FACT_TEXT 64
 
-	return s ? s : fallback;
+/* One of the remote facts, which are what a peer sent. */
+static const char *fact(json_t *end, const char *key, char buf[FACT_TEXT])
+{
+	const char *s = json_string_value(json_object_get(end, key));
+
+	error_sanitise(buf, FACT_TEXT, s ? s : "?", s ? strlen(s) : 1);
+	return buf;
 }
 
 static void print_end(FILE *out, const char *which, json_t *end)
 {
-	json_t *software = json_object_get(end, "software"), *cpu = json_object_get(end, "cpu");
+	bool software = json_is_string(json_object_get(end, "software"));
+	json_t *cpu = json_object_get(end, "cpu");
+	char host[FACT_TEXT], device[FACT_TEXT], link[FACT_TEXT], soft[FACT_TEXT];
 
 	if (!end)
 		return;
-	fprintf(out, "  %s %s, %s port %lld (%s%s%s)", which, text_of(end, "host", "?"),
-		text_of(end, "device", "?"),
+	fprintf(out, "  %s %s, %s port %lld (%s%s%s)", which, fact(end, "host", host),
+		fact(end, "device", device),
 		(long long)json_integer_value(json_object_get(end, "port")),
-		text_of(end, "link_layer", "?"), json_is_string(software) ? ", software device " : "",
-		json_is_string(software) ? json_string_value(software) : "");
+		fact(end, "link_layer", link), software ? ", software device " : "",
+		software ? fact(end, "software", soft) : "");
 	if (json_is_integer(cpu))
 		fprintf(out, ", CPU %lld", (long long)json_integer_value(cpu));
 	fputc('\n', out);
@@ -179,12 +187,18 @@ static void print_header(FILE *out, const struct report *r)
 		print_settings(out, r);
 }
 
+/* "p99.99[cycles]" and "p99.99[usec]" just fit. */
+static int column_width(bool cycles)
+{
+	return cycles ? 14 : 12;
+}
+
 static void print_figure(FILE *out, double v, bool cycles)
 {
 	if (isnan(v))
-		fprintf(out, " %12s", "-");
+		fprintf(out, " %*s", column_width(cycles), "-");
 	else
-		fprintf(out, cycles ? " %12.1f" : " %12.3f", v);
+		fprintf(out, " %*.*f", column_width(cycles), cycles ? 1 : 3, v);
 }
 
 static void print_table(FILE *out, const struct report *r)
@@ -197,8 +211,8 @@ static void print_table(FILE *out, const struct report *r)
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		char title[24];
 
-		snprintf(title, sizeof(title), cycles ? "%s[cyc]" : "%s[usec]", columns[i]);
-		fprintf(out, " %12s", title);
+		snprintf(title, sizeof(title), cycles ? "%s[cycles]" : "%s[usec]", columns[i]);
+		fprintf(out, " %*s", column_width(cycles), title);
 	}
 	fputc('\n', out);
 	for (unsigned int i = 0; i < r->result_count; i++) {
