@@ -247,6 +247,28 @@ static void test_endpoints(void **state)
 	endpoint_address_free(&e->b.remote);
 }
 
+/* Each fact of an end has its place in the manual page, nested ones too. */
+static void check_documented(json_t *facts)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(facts, key, v) {
+		assert_contains(BENCH_TEXT_JSON, key);
+		check_documented(v);
+	}
+}
+
+static void test_facts(void **state)
+{
+	struct ends *e = *state;
+	json_t *facts = bench_facts_json(&e->b);
+
+	assert_true(json_object_size(facts) > 10);
+	check_documented(facts);
+	json_decref(facts);
+}
+
 /* The barrier: ready from the client, go from the server, which then spins. */
 static void test_barrier(void **state)
 {
@@ -303,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_ENDS(test_hello),	   WITH_ENDS(test_plan),    WITH_ENDS(test_accept),
 		WITH_ENDS(test_endpoints), WITH_ENDS(test_barrier), WITH_ENDS(test_done),
-		WITH_ENDS(test_results),   WITH_ENDS(test_abort),
+		WITH_ENDS(test_results),   WITH_ENDS(test_abort),   WITH_ENDS(test_facts),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
