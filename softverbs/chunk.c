@@ -89,5 +89,10 @@ struct sv_chunk *sv_chunk_first(void)
 
 void sv_chunk_reset(void)
 {
-	chunks = NULL;	/* the child has no use for what the parent noted */
+	while (chunks) {	/* the child has no use for what the parent noted */
+		struct sv_chunk *next = chunks->next;
+
+		free(chunks);
+		chunks = next;
+	}
 }

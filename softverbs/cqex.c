@@ -39,7 +39,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 			return EIO;
 		sv_cq_idle(cq);
 	} else {
-		cq->empty = 0;
+		__atomic_store_n(&cq->empty, 0, __ATOMIC_RELAXED);
 	}
 	return ret;
 }

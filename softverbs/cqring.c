@@ -87,8 +87,10 @@ bool sv_cq_push(struct sv_peer *p, uint64_t off, const struct sv_cqe *cqe)
 
 static void credit(const struct sv_cqe *e)
 {
-	struct sv_qp *qp = e->qp_idx < SV_OBJECTS ? sv_qps[e->qp_idx] : NULL;
+	struct sv_qp *qp = NULL;
 
+	if (e->qp_idx < SV_OBJECTS)
+		qp = __atomic_load_n(&sv_qps[e->qp_idx], __ATOMIC_ACQUIRE);
 	if (!qp || qp->ex.qp_base.qp_num != e->qpn)
 		return;
 	if (e->is_send)
@@ -116,13 +118,13 @@ bool sv_cq_take(struct sv_cq *cq, struct sv_cqe *e)
  */
 void sv_cq_idle(struct sv_cq *cq)
 {
+	uint32_t n = __atomic_load_n(&cq->empty, __ATOMIC_RELAXED) + 1;
+
 	if (__atomic_load_n(&sv_work_count, __ATOMIC_RELAXED))
 		sv_work_run(false);
-	if (++cq->empty >= YIELD_POLLS) {
-		cq->empty = 0;
-		if (__atomic_load_n(&cq->sh->cpu, __ATOMIC_RELAXED) == sched_getcpu())
-			sched_yield();
-	}
+	__atomic_store_n(&cq->empty, n, __ATOMIC_RELAXED);
+	if (n % YIELD_POLLS == 0 && __atomic_load_n(&cq->sh->cpu, __ATOMIC_RELAXED) == sched_getcpu())
+		sched_yield();
 }
 
 static void to_wc(struct ibv_wc *wc, const struct sv_cqe *e)
@@ -152,7 +154,7 @@ int sv_cq_poll(struct sv_cq *cq, int n, struct ibv_wc *wc)
 		to_wc(&wc[got++], &e);
 	sv_unlock(&cq->lock);
 	if (got)
-		cq->empty = 0;
+		__atomic_store_n(&cq->empty, 0, __ATOMIC_RELAXED);
 	else if (cq->sh->overrun)
 		return -1;	/* what came before the overrun has been polled */
 	else

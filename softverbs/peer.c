@@ -259,6 +259,12 @@ int sv_pool_fd(void)
 /* In a forked child, whose mappings of the fabric are gone already (MADV_DONTFORK). */
 void sv_self_forget(void)
 {
+	for (int i = 0; i < SV_SLOTS; i++)
+		if (peers[i]) {
+			peers[i]->arena = NULL;
+			peers[i]->pool = NULL;
+			peer_free(peers[i]);
+		}
 	if (arena_fd >= 0)
 		close(arena_fd);
 	if (pool_fd >= 0)

@@ -51,8 +51,8 @@ static int qp_enter(struct sv_qp *qp, uint32_t max)
 		if (sv_qps[i])
 			continue;
 		qp->sh->idx = i;
-		sv_qps[i] = qp;
-		sv_qp_offs[i] = qp->off;
+		__atomic_store_n(&sv_qps[i], qp, __ATOMIC_RELEASE);
+		__atomic_store_n(&sv_qp_offs[i], qp->off, __ATOMIC_RELEASE);
 		nqps++;
 		ret = 0;
 	}
@@ -123,7 +123,7 @@ static void qp_leave(struct sv_qp *qp)
 {
 	sv_lock(&sv_tables);
 	if (qp->sh->idx != UINT32_MAX && sv_qps[qp->sh->idx] == qp) {
-		sv_qps[qp->sh->idx] = NULL;
+		__atomic_store_n(&sv_qps[qp->sh->idx], NULL, __ATOMIC_RELEASE);
 		nqps--;
 	}
 	sv_unlock(&sv_tables);

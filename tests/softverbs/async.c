@@ -96,7 +96,7 @@ static int early(void)
 /* An unreliable order between two QPs: with 2000 tries each one is first at times. */
 static int out_of_step(void)
 {
-	struct end c, d;
+	static struct end c, d;
 	struct addr to2;
 	struct ibv_wc wc;
 	int first = 0, second = 0;

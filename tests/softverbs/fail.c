@@ -58,9 +58,13 @@ static int errno_of_reg(void)
 	struct end e;
 
 	end_open(&e, "soft0");
-	CHECK(ibv_reg_mr(e.pd, &e, sizeof(e), 0));
+	e.mr = ibv_reg_mr(e.pd, &e, sizeof(e), 0);
+	CHECK(e.mr);
 	CHECK(!ibv_reg_mr(e.pd, &e, sizeof(e), 0) && errno == EPERM);
-	CHECK(ibv_reg_mr(e.pd, &e, sizeof(e), 0));
+	CHECK(!ibv_dereg_mr(e.mr));
+	e.mr = ibv_reg_mr(e.pd, &e, sizeof(e), 0);
+	CHECK(e.mr);
+	end_close(&e);
 	return 0;
 }
 
