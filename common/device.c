@@ -31,8 +31,8 @@ bool device_gids_unusable(const struct candidate *c, char *why, size_t cap)
 		if (!gid_is_zero(&c->gids[i].gid))
 			return false;
 	snprintf(why, cap,
-		 "its GID table is empty: give its network interface an address, and run in the "
-		 "network namespace of that interface");
+		 "has no GID (its GID table is empty): give its network interface an address, and run "
+		 "in the network namespace of that interface");
 	return true;
 }
 
@@ -77,31 +77,34 @@ static void take_gids(struct candidate *c, const struct ibv_gid_entry *table, ss
 	}
 }
 
-static void read_gids(struct ibv_context *ctx, struct candidate *c, const struct device_wish *wish)
+static bool read_gids(struct ibv_context *ctx, struct candidate *c, const struct device_wish *wish)
 {
 	size_t max = 1024;
 	struct ibv_gid_entry *table = calloc(max, sizeof(*table));
 	ssize_t n;
 
 	if (!table)
-		return;
+		return false;
 	n = ibv_query_gid_table(ctx, table, max, 0);
 	take_gids(c, table, n, wish);
 	free(table);
+	return n >= 0;
 }
 
-static void read_pkeys(struct ibv_context *ctx, struct candidate *c, int len)
+static bool read_pkeys(struct ibv_context *ctx, struct candidate *c, int len)
 {
 	for (int i = 0; i < len && i < CANDIDATE_PKEYS_MAX; i++) {
 		__be16 pkey;
 
 		if (ibv_query_pkey(ctx, c->port, i, &pkey))
-			break;
+			return false;
 		c->pkeys[c->pkey_count++] = be16toh(pkey);
 	}
+	return true;
 }
 
-static void fill_candidate(struct ibv_context *ctx, const struct ibv_device_attr *da,
+/* Says what could not be read, or NULL: a table with a hole would be blamed on the other end. */
+static const char *fill_candidate(struct ibv_context *ctx, const struct ibv_device_attr *da,
 			   const struct ibv_port_attr *pa, const struct device_wish *wish,
 			   struct candidate *c)
 {
@@ -117,8 +120,11 @@ static void fill_candidate(struct ibv_context *ctx, const struct ibv_device_attr
 	c->max_dest_rd_atomic = da->max_qp_rd_atom;
 	if (!ibv_query_gid(ctx, c->port, 0, &gid0))
 		c->prefix = be64toh(gid0.global.subnet_prefix);
-	read_gids(ctx, c, wish);
-	read_pkeys(ctx, c, pa->pkey_tbl_len);
+	else if (c->link == LINK_IB)
+		return "has a GID that cannot be read (index 0)";
+	if (!read_gids(ctx, c, wish))
+		return "has a GID table that cannot be read";
+	return read_pkeys(ctx, c, pa->pkey_tbl_len) ? NULL : "has P_Keys that cannot be read";
 }
 
 /* Says why the port cannot be used, or NULL. */
@@ -153,7 +159,7 @@ static int survey_port(struct device_set *set, struct ibv_context *ctx,
 		       const struct ibv_device_attr *da, uint8_t port,
 		       const struct device_wish *wish, struct survey *s)
 {
-	const char *name = ibv_get_device_name(ctx->device), *trouble;
+	const char *name = ibv_get_device_name(ctx->device), *unread, *trouble;
 	struct candidate *c = &set->list.v[set->list.count];
 	struct ibv_port_attr pa;
 	char buf[200];
@@ -165,8 +171,10 @@ static int survey_port(struct device_set *set, struct ibv_context *ctx,
 	memset(c, 0, sizeof(*c));
 	snprintf(c->device, sizeof(c->device), "%s", name);
 	c->port = port;
-	fill_candidate(ctx, da, &pa, wish, c);
-	trouble = port_trouble(ctx->device, &pa, c, wish, buf, sizeof(buf));
+	unread = fill_candidate(ctx, da, &pa, wish, c);
+	trouble = pa.state == IBV_PORT_ACTIVE ? unread : NULL;
+	if (!trouble)
+		trouble = port_trouble(ctx->device, &pa, c, wish, buf, sizeof(buf));
 	if (trouble) {
 		pass_over(s, "%s port %u %s", name, port, trouble);
 		return 0;
