@@ -47,7 +47,8 @@ extern const struct difference differences[];	/* ends with a NULL kind */
 #define SUBJECTS(X)                                                                                \
 	X(device) X(memory) X(objects) X(refusals) X(masks) X(states) X(values) X(posting)         \
 	X(send) X(rdma) X(atomic) X(lists) X(access) X(local) X(length) X(retry) X(flush)          \
-	X(uc) X(ud) X(ah) X(pkey) X(mcast) X(srq) X(cq) X(channel) X(events) X(wr) X(cq_ex)
+	X(uc) X(ud) X(ah) X(pkey) X(mcast) X(srq) X(cq) X(channel) X(events) X(wr) X(cq_ex)    \
+	X(large) X(many) X(process)
 #define SUBJECT_PROTOTYPE(name) void run_##name(struct conf *c);
 SUBJECTS(SUBJECT_PROTOTYPE)
 

@@ -47,6 +47,7 @@ const struct difference differences[] = {
 	    "the request is refused when it is posted"),
 	RXE("events: the first message in RTR is the event communication established",
 	    "the event never comes"),
+	RXE("process: the peer is told by an event", "the event never comes"),
 	RXE("wr: an inline WRITE is done, its buffer free at once",
 	    "it fails with LOC_QP_OP_ERR, unless IBV_SEND_INLINE is in wr_flags too"),
 	RXE("wr: a list of inline data is gathered", "it fails with LOC_QP_OP_ERR"),

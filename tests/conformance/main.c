@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "peer.h"
 
 enum { PASSED, FAILED, MISUSE, SKIPPED = 77 };
 enum { LIMIT_SECONDS = 240 };
@@ -128,12 +129,15 @@ static int list(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "only", required_argument, NULL, 'o' }, { "list", no_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },	   { NULL, 0, NULL, 0 },
+		{ "only", required_argument, NULL, 'o' },
+		{ "list", no_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "peer", required_argument, NULL, 'P' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct conf c = { .port_num = 1, .gid_index = -1 };
 	const char *device = NULL, *only = NULL;
-	int o, rc;
+	int o, rc, peer = -1;
 
 	while ((o = getopt_long(argc, argv, "d:i:g:h", options, NULL)) != -1) {
 		if (o == 'd')
@@ -144,6 +148,8 @@ int main(int argc, char **argv)
 			c.gid_index = atoi(optarg);
 		else if (o == 'o')
 			only = optarg;
+		else if (o == 'P')	/* not for people: the other process of process.c */
+			peer = atoi(optarg);
 		else if (o == 'l')
 			return list();
 		else
@@ -153,7 +159,7 @@ int main(int argc, char **argv)
 	alarm(LIMIT_SECONDS);
 	rc = open_port(&c, device);
 	if (rc == PASSED)
-		rc = run(&c, only);
+		rc = peer >= 0 ? peer_serve(&c, peer) : run(&c, only);
 	if (c.pd && ibv_dealloc_pd(c.pd))
 		note("at the end ibv_dealloc_pd says %s: a subject left something open",
 		     strerror(errno));

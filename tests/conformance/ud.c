@@ -156,10 +156,30 @@ static void short_receive(struct conf *c, struct pair *p)
 		 "nothing is written behind the receive");
 }
 
+/* As programs do it: the header into a place of its own, the data into another. */
+static void scattered(struct conf *c, struct pair *p)
+{
+	struct ibv_sge sge[3] = { { (uintptr_t)p->b.buf, GRH, p->b.mr->lkey },
+				  { (uintptr_t)p->b.buf + 4096, 10, p->b.mr->lkey },
+				  { (uintptr_t)p->b.buf + 8192, 500, p->b.mr->lkey } };
+	struct ibv_recv_wr rr = { .sg_list = sge, .num_sge = 3 }, *bad;
+	struct wr w = { .op = IBV_WR_SEND, .len = 100 };
+	struct ibv_wc wc;
+
+	memset(p->a.buf, 0x19, 100);
+	check(c, !ibv_post_recv(p->b.qp, &rr, &bad) && do_wr(p, &w) == IBV_WC_SUCCESS &&
+	      wait_wc(p->b.rcq, &wc, WAIT_MS) == IBV_WC_SUCCESS && wc.byte_len == 100 + GRH,
+	      "IBTA 11.4.1.2", "a receive of three pieces is filled");
+	check(c, p->b.buf[GRH] == 0 && p->b.buf[4096] == 0x19 && p->b.buf[4105] == 0x19 &&
+	      p->b.buf[4106] == 0 && p->b.buf[8192] == 0x19 && p->b.buf[8192 + 89] == 0x19 &&
+	      p->b.buf[8192 + 90] == 0, "IBTA 11.4.1.2",
+	      "header and data are scattered over the pieces in order");
+}
+
 void run_ud(struct conf *c)
 {
 	static void (*const parts[])(struct conf *, struct pair *) = {
-		data, header, sizes, qkeys, lost, refused, short_receive,
+		data, header, sizes, scattered, qkeys, lost, refused, short_receive,
 	};
 	struct opt o = opt_default(IBV_QPT_UD);
 	struct pair p;

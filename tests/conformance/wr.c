@@ -151,7 +151,8 @@ static void atomics(struct conf *c, struct pair *p, struct ibv_qp_ex *q)
 	ibv_wr_atomic_cmp_swp(q, p->b.mr->rkey, (uintptr_t)p->b.buf, 15, 99);
 	ibv_wr_set_sge(q, p->a.mr->lkey, (uintptr_t)p->a.buf + 8, 8);
 	check(c, !ibv_wr_complete(q) && wait_status(p->a.scq) == IBV_WC_SUCCESS &&
-	      word(p->a.buf) == 10 && word(p->a.buf + 8) == 15 && word(p->b.buf) == 99, PAGE, "FETCH_ADD and CMP_SWAP are done");
+	      word(p->a.buf) == 10 && word(p->a.buf + 8) == 15 && word(p->b.buf) == 99, PAGE,
+	      "FETCH_ADD and CMP_SWAP are done");
 }
 
 void run_wr(struct conf *c)
