@@ -64,9 +64,14 @@ struct sv_rqe {
 	struct ibv_sge sge[];
 };
 
+/*
+ * Cache lines are by writer: what peers write at each request (the lock, sequence numbers, the
+ * consumer index) is apart from what both ends only read, and from what the owner writes.
+ */
 struct sv_rq {				/* producer: the owner; consumers: under the QP's or SRQ's lock */
-	uint64_t ring;
-	uint32_t mask, stride, cap, cons;
+	uint32_t cons;
+	uint64_t ring __attribute__((aligned(64)));
+	uint32_t mask, stride, cap;
 	uint32_t prod __attribute__((aligned(64)));
 };
 
@@ -80,13 +85,14 @@ struct sv_srq_sh {
 /* The responder half; the owner changes it under the lock too. */
 struct sv_qp_sh {
 	struct sv_lock lock;
-	uint32_t qpn, state, type;
-	uint32_t idx, pd, access, ver;	/* ver: counts changes, for what peers cached */
-	uint32_t dest_qpn, epsn, qkey, mtu;
-	uint32_t min_rnr, max_dest_rd, pkey_index, port;
-	uint32_t established, orderly, last_wqe, sq_idle;
-	uint64_t ctx, recv_cq, srq;	/* srq 0: its own rq */
+	uint32_t epsn, established, last_wqe;
 	uint64_t lost;			/* messages that UC and UD dropped here */
+	uint32_t qpn __attribute__((aligned(64)));
+	uint32_t state, type;
+	uint32_t idx, pd, access, ver;	/* ver: counts changes, for what peers cached */
+	uint32_t dest_qpn, qkey, mtu;
+	uint32_t min_rnr, max_dest_rd, pkey_index, port;
+	uint64_t ctx, recv_cq, srq;	/* srq 0: its own rq */
 	struct ibv_ah_attr av;
 	struct sv_rq rq;
 } __attribute__((aligned(64)));

@@ -80,6 +80,8 @@ void sv_work_add(struct sv_qp *qp, uint64_t due)
 	if (due < next_due)
 		__atomic_store_n(&next_due, due, __ATOMIC_SEQ_CST);
 	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (is_precise() ? 0 : 2 * GRACE);
+	if (wake)	/* once: it is on its way */
+		__atomic_store_n(&planned, 0, __ATOMIC_SEQ_CST);
 	sv_unlock(&list_lock);
 	if (wake)
 		futex_wake();
