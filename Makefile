@@ -101,6 +101,15 @@ $(B)/tests/soft_%: $(B)/tests/softverbs/%.o $(B)/lib/libsoftverbs.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
 		-lcmocka $(LIBS) -ldl -o $@
 
+# Speed of the device against bare shared memory on the same two cores.
+$(B)/tests/bench_softverbs: $(B)/tests/bench/softverbs.o $(B)/lib/libsoftverbs.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
+		$(LIBS) -ldl -o $@
+
+bench-softverbs: $(B)/tests/bench_softverbs
+	$<
+
 $(B)/tests/conform: $(patsubst tests/%.c,$(B)/tests/%.o,$(wildcard tests/conformance/*.c)) $(SOFT_IN)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) \
@@ -126,7 +135,7 @@ clean:
 	rm -rf build
 
 comma := ,
-.PHONY: all tests check fuzz install clean
+.PHONY: bench-softverbs all tests check fuzz install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
