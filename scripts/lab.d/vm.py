@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One VM of the lab: its command line, its process, and the files through which it speaks."""
 import os
+import select
 import shlex
 import subprocess
 import time
 
+CHUNK = 1024  # a pipe that is writable takes 4096 bytes, so even with prefixes this does not block
+
 
 def qemu_args(vm):
     """The command line of one VM; the host's root is tag root, the run's folder is tag job."""
-    # One CPU until the PCI devices are set up (guest starts the others): before version 8.2 qemu
-    # sends an APIC access to a wrong device when another CPU moves devices in memory at that moment.
+    # One CPU until the PCI devices are set up; guest starts the others. qemu 7.2 was seen to die in
+    # msix_table_mmio_write with two: it seems that an access to the APIC met a memory map which the
+    # other CPU was changing.
     append = ("console=ttyS0 quiet panic=-1 maxcpus=1 tsc=reliable mitigations=off net.ifnames=0 "
               f"random.trust_cpu=on lab.name={vm.name}")
     args = ["qemu-system-x86_64", "-name", f"verbsperf-lab-{vm.name}", "-nodefaults",
@@ -49,16 +53,22 @@ class Stream:
         self.file, self.rest = None, b""
 
     def pump(self, last=False):
+        """Pass on what is there; all of it if it is the last, else what the reader takes at once."""
         if self.file is None and os.path.exists(self.path):
             self.file = open(self.path, "rb", buffering=0)
-        while self.file is not None:
-            data = self.file.read(1 << 16)
+        turns = 0
+        while self.file is not None and (last or turns < 4096 and self.is_writable()):
+            data = self.file.read(CHUNK)
             if not data:
                 break
             self.put(data)
+            turns += 1
         if last and self.rest:
             self.write(self.prefix + self.rest + b"\n")
             self.rest = b""
+
+    def is_writable(self):
+        return bool(select.select([], [self.fd], [], 0)[1])
 
     def put(self, data):
         if not self.prefix:
@@ -129,18 +139,23 @@ class Vm:
         return self.code is not None
 
     def end(self, code, why=None):
-        """The guest's exit code is known, or why there is none."""
+        """The guest's exit code is known, or why there is none: then the guest has to end."""
+        if why:
+            self.kill()
         for stream in self.streams:
             stream.pump(last=True)
         self.code, self.why = code, why
 
-    def close(self):
+    def kill(self):
         if self.process is not None and self.process.poll() is None:
             if self.shell:  # so that it gives the terminal back as it was
                 self.process.terminate()
                 time.sleep(0.2)
             self.process.kill()
             self.process.wait()
+
+    def close(self):
+        self.kill()
         for stream in self.streams:
             stream.close()
 
