@@ -10,8 +10,11 @@ static uint32_t qpns[2] = { 0x320406, 0xffffff }, psns[2] = { 0xeb1f3e, 0 };
 
 static struct endpoint_address address(void)
 {
-	return (struct endpoint_address){ .lid = 0xb, .rkey = 0x01f60032,
-					  .vaddr = 0x6000000000014001ull, .qpns = qpns, .psns = psns,
+	return (struct endpoint_address){ .lid = 0xb,
+					  .rkey = 0x01f60032,
+					  .vaddr = 0x6000000000014001ull,
+					  .qpns = qpns,
+					  .psns = psns,
 					  .qp_count = 2 };
 }
 
@@ -37,8 +40,9 @@ static void test_text(void **state)
 				 "VAddr 0x6000000000014001");
 	a = address_with_gid();
 	endpoint_address_text(&a, 1, out, sizeof(out));
-	assert_string_equal(out, "LID 0x000b, QPN 0xffffff, PSN 0x000000, RKey 0x01f60032, "
-				 "VAddr 0x6000000000014001, GID ::ffff:10.0.0.1 (index 1, RoCE v2)");
+	assert_string_equal(out,
+			    "LID 0x000b, QPN 0xffffff, PSN 0x000000, RKey 0x01f60032, "
+			    "VAddr 0x6000000000014001, GID ::ffff:10.0.0.1 (index 1, RoCE v2)");
 	for (size_t cap = 1; cap < sizeof(out); cap++) {
 		memset(out, '!', sizeof(out));
 		endpoint_address_text(&a, 0, out, cap);
@@ -159,8 +163,10 @@ static void test_hostile(void **state)
 /* The control: without a fault the same text is fine, and what is unknown does not hurt. */
 static void test_fine(void **state)
 {
-	json_t *v = json_loads(START QPS ",\"gid\":{\"gid\":\"::1\",\"index\":1,\"type\":\"RoCE v2\"},"
-			       "\"from_tomorrow\":1}", 0, NULL);
+	json_t *v =
+		json_loads(START QPS ",\"gid\":{\"gid\":\"::1\",\"index\":1,\"type\":\"RoCE v2\"},"
+				     "\"from_tomorrow\":1}",
+			   0, NULL);
 	struct endpoint_address a;
 
 	(void)state;

@@ -81,8 +81,8 @@ static void check_pick(const struct row *r, const struct candidate_pair *p)
 			    p->server.candidate, p->server.gid, p->server.pkey_index };
 
 	if (memcmp(is, r->want, sizeof(is)) || p->routed != r->routed)
-		fail_msg("%s: port %d GID %d P_Key %d with port %d GID %d P_Key %d%s", r->what, is[0],
-			 is[1], is[2], is[3], is[4], is[5], p->routed ? ", routed" : "");
+		fail_msg("%s: port %d GID %d P_Key %d with port %d GID %d P_Key %d%s", r->what,
+			 is[0], is[1], is[2], is[3], is[4], is[5], p->routed ? ", routed" : "");
 }
 
 static void check_row(const struct row *r)
@@ -115,7 +115,7 @@ static void check_rows(const struct row *rows, size_t n)
 #define NET_B { "::ffff:10.0.0.2", 24, V2 }
 #define CANNOT(a, b) "client " a " port 1 and server " b " port 1 cannot talk: "
 #define NO_GIDS                                                                                    \
-	"no two GIDs of one type and address family on one subnet (see -x; show the tables with "   \
+	"no two GIDs of one type and address family on one subnet (see -x; show the tables with "  \
 	"ibv_devinfo -v)"
 
 static void test_infiniband(void **state)

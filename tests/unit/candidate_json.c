@@ -176,7 +176,8 @@ static void test_too_many(void **state)
 
 static void test_no_list(void **state)
 {
-	static const char *const bad[] = { "null", "{}", "1", "\"x\"", "[1]", "[null]", "[[]]", "[{}]" };
+	static const char *const bad[] = { "null", "{}",     "1",    "\"x\"",
+					   "[1]",  "[null]", "[[]]", "[{}]" };
 	struct candidate_list back;
 
 	(void)state;
@@ -198,8 +199,8 @@ static void test_names_cleaned(void **state)
 
 	(void)state;
 	json_object_set_new(json_array_get(v, 0), "device", json_string("r\033[1m\n"));
-	json_object_set_new(json_array_get(json_object_get(json_array_get(v, 0), "gids"), 0), "netdev",
-			    json_string("a-name-of-an-interface\033"));
+	json_object_set_new(json_array_get(json_object_get(json_array_get(v, 0), "gids"), 0),
+			    "netdev", json_string("a-name-of-an-interface\033"));
 	assert_int_equal(candidates_from_json(v, &back), 0);
 	assert_string_equal(back.v[0].device, "r?[1m?");
 	assert_string_equal(back.v[0].gids[0].netdev, "a-name-of-an-in");

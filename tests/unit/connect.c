@@ -150,7 +150,9 @@ static void test_hopeless(void **state)
 		const char *why;
 	} rows[] = {
 		{ { .host = "::1", .ipv4 = true }, EXIT_MISUSE, "host ::1 (IPv4 only): " },
-		{ { .host = "127.0.0.1", .ipv6 = true }, EXIT_MISUSE, "host 127.0.0.1 (IPv6 only): " },
+		{ { .host = "127.0.0.1", .ipv6 = true },
+		  EXIT_MISUSE,
+		  "host 127.0.0.1 (IPv6 only): " },
 		{ { .host = "127.0.0.1:99999" }, EXIT_MISUSE, "host 127.0.0.1:99999: " },
 		{ { .host = "127.0.0.1:" }, EXIT_MISUSE, "host 127.0.0.1:: " },
 		{ { .host = "[::1]x" }, EXIT_MISUSE, "host [::1]x: " },

@@ -173,9 +173,9 @@ static void peer_says(struct ends *e, json_t *m)
 }
 
 #define GIDS                                                                                       \
-	"[{\"index\":0,\"gid\":\"fe80::5054:ff:fe12:3456\",\"type\":\"RoCE v2\","                    \
+	"[{\"index\":0,\"gid\":\"fe80::5054:ff:fe12:3456\",\"type\":\"RoCE v2\","                  \
 	"\"prefix_len\":64,\"netdev\":\"eth0\"},"                                                  \
-	"{\"index\":1,\"gid\":\"::ffff:10.77.0.1\",\"type\":\"RoCE v2\","                            \
+	"{\"index\":1,\"gid\":\"::ffff:10.77.0.1\",\"type\":\"RoCE v2\","                          \
 	"\"prefix_len\":24,\"netdev\":\"eth0\"}]"
 
 static void test_hello(void **state)
@@ -200,16 +200,17 @@ static void test_plan(void **state)
 {
 	struct ends *e = *state;
 
-	check_message(plan_message(&e->b), "000001f3",
-		      "{\"type\":\"plan\",\"options\":{\"size\":[8],\"iters\":1000,"
-		      "\"duration\":null,\"warmup\":100,\"full-rtt\":false,\"detail\":false,"
-		      "\"tx-depth\":16,\"qps\":1,\"inline\":null,\"reap\":\"now\",\"mtu\":null,"
-		      "\"sl\":0,\"traffic-class\":0,\"flow-label\":0,\"hop-limit\":64,"
-		      "\"path-bits\":0,\"pkey\":null,\"qp-timeout\":14,\"retry-count\":7,"
-		      "\"rnr-retry\":7,\"min-rnr-timer\":12},"
-		      "\"client\":{\"device\":\"rxe0\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
-		      "\"server\":{\"device\":\"rxe1\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
-		      "\"cpu\":\"auto,auto\",\"cpu_given\":false,\"client_cpu\":5}");
+	check_message(
+		plan_message(&e->b), "000001f3",
+		"{\"type\":\"plan\",\"options\":{\"size\":[8],\"iters\":1000,"
+		"\"duration\":null,\"warmup\":100,\"full-rtt\":false,\"detail\":false,"
+		"\"tx-depth\":16,\"qps\":1,\"inline\":null,\"reap\":\"now\",\"mtu\":null,"
+		"\"sl\":0,\"traffic-class\":0,\"flow-label\":0,\"hop-limit\":64,"
+		"\"path-bits\":0,\"pkey\":null,\"qp-timeout\":14,\"retry-count\":7,"
+		"\"rnr-retry\":7,\"min-rnr-timer\":12},"
+		"\"client\":{\"device\":\"rxe0\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
+		"\"server\":{\"device\":\"rxe1\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
+		"\"cpu\":\"auto,auto\",\"cpu_given\":false,\"client_cpu\":5}");
 }
 
 static void test_accept(void **state)

@@ -39,8 +39,8 @@ static void test_place(void **state)
 		covered(&m, &from, &to);
 		if (m.width != width_due(size) || m.word % 8 || m.word + to != size ||
 		    to - from != m.width || __builtin_popcountll(m.mask) != (int)(8 * m.width))
-			fail_msg("size %zu: word %zu, bytes %zu to %zu, width %u", size, m.word, from,
-				 to, m.width);
+			fail_msg("size %zu: word %zu, bytes %zu to %zu, width %u", size, m.word,
+				 from, to, m.width);
 	}
 }
 

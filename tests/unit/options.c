@@ -1,42 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The command line: each record of the table with, without and with bad values; hosts; order. */
-#include "unit.h"
+/* The command line: each record of the table with and without a value; order. */
+#include "words.h"
 
-#include "options.h"
 #include "units.h"
-
-static const struct option_program all = {
-	.name = "prog", .summary = "tests", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_ALL,
-	.argument = "HOST",
-};
-
-#define ARGS_MAX 32
-
-/* Parses "prog" and these words, which end with NULL. */
-static int parse(const struct option_program *p, const char *const *words, struct settings *s,
-		 struct error *e)
-{
-	char *argv[ARGS_MAX + 2] = { (char *)(uintptr_t)"prog" };
-	int argc = 1;
-
-	for (; *words; words++)
-		argv[argc++] = (char *)(uintptr_t)*words;
-	error_init(e, "prog");
-	return options_parse(p, argc, argv, s, e);
-}
-
-#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static void refuse(const struct option_program *p, const char *const *words, const char *part)
-{
-	struct settings s;
-	struct error e;
-
-	if (!parse(p, words, &s, &e))
-		fail_msg("%s %s: taken", words[0], words[1] ? words[1] : "");
-	assert_error(&e, EXIT_MISUSE, part);
-	assert_int_equal(count_lines(e.text), 0);
-}
 
 /* Every option's value as one text, so that two parses can be compared. */
 static char *values(const struct settings *s)
@@ -111,7 +77,7 @@ static void test_without(void **state)
 	char why[128];
 
 	(void)state;
-	assert_int_equal(parse(&all, WORDS("host"), &s, &e), 0);
+	assert_int_equal(parse(&all_options, WORDS("host"), &s, &e), 0);
 	for (const struct option_record *o = option_table; o->name; o++) {
 		json_t *is = option_to_json(o, &s), *due;
 
@@ -136,9 +102,9 @@ static void takes(const struct option_record *o, const char *const *words, const
 	struct error e;
 	char why[128], *is, *due;
 
-	if (parse(&all, words, &s, &e))
+	if (parse(&all_options, words, &s, &e))
 		fail_msg("--%s: %s", o->name, e.text);
-	assert_int_equal(parse(&all, WORDS("host"), &want, &e), 0);
+	assert_int_equal(parse(&all_options, WORDS("host"), &want, &e), 0);
 	want.host = NULL;
 	assert_int_equal(option_set(o, value, &want, why, sizeof(why)), 0);
 	want.given[o - option_table] = true;
@@ -190,125 +156,17 @@ static void test_range(void **state)
 		takes(o, WORDS(name, v), v);
 		snprintf(v, sizeof(v), "%llu", (unsigned long long)o->max + 1);
 		snprintf(why, sizeof(why), "--%s %s: allowed is", o->name, v);
-		refuse(&all, WORDS(name, v), why);
+		refuse(&all_options, WORDS(name, v), why);
 		if (o->type == OPTION_NUMBER) {
 			snprintf(range, sizeof(range), "from %llu to %llu",
 				 (unsigned long long)o->min, (unsigned long long)o->max);
-			refuse(&all, WORDS(name, v), range);
+			refuse(&all_options, WORDS(name, v), range);
 		}
 		if (!o->min)
 			continue;
 		snprintf(v, sizeof(v), "%llu", (unsigned long long)o->min - 1);
-		refuse(&all, WORDS(name, v), "allowed is");
+		refuse(&all_options, WORDS(name, v), "allowed is");
 	}
-}
-
-static void test_bad_values(void **state)
-{
-	static const char *const bad[] = { "x", "-1", "+1", " 1", "1 ", "1x", "0x", "1e3", "1,",
-					   ",1", "1,,2", "18446744073709551616", "nan", "\xff" };
-
-	(void)state;
-	for (const struct option_record *o = option_table; o->name; o++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "--%s", o->name);
-		if (!o->arg || o->type == OPTION_TEXT || o->type == OPTION_FILE)
-			continue;
-		for (size_t i = 0; i < COUNT(bad); i++)
-			refuse(&all, WORDS(name, bad[i]), "allowed is");
-	}
-	refuse(&all, WORDS("--duration", "0"), "a time from 1ms to");
-	refuse(&all, WORDS("--clock", "TSC"), "one of tsc, gettime");
-	refuse(&all, WORDS("--clock", "ts"), "one of tsc, gettime");
-	refuse(&all, WORDS("--size", "1,0,2"), "sizes from 1 to");
-}
-
-/* No value, an empty value, and a value where none is taken. */
-static void test_missing_value(void **state)
-{
-	(void)state;
-	for (const struct option_record *o = option_table; o->name; o++) {
-		char name[64], equals[64], letter[3] = "-?", junk[64];
-
-		snprintf(name, sizeof(name), "--%s", o->name);
-		snprintf(equals, sizeof(equals), "--%s=", o->name);
-		snprintf(junk, sizeof(junk), "--%s=1", o->name);
-		if (!o->arg) {
-			refuse(&all, WORDS(junk), "no value is taken by");
-			continue;
-		}
-		refuse(&all, WORDS(equals), "has an empty value");
-		if (o->type == OPTION_FILE)
-			continue;
-		refuse(&all, WORDS(name), "a value is missing after");
-		refuse(&all, WORDS(name, ""), "has an empty value");
-		for (const char *l = o->letters; *l; l++) {
-			letter[1] = *l;
-			refuse(&all, WORDS(letter), "a value is missing after");
-			refuse(&all, WORDS(letter), letter);
-		}
-	}
-}
-
-/* Any shorter form is refused, also where getopt_long() would find it unambiguous. */
-static void test_abbreviation(void **state)
-{
-	(void)state;
-	for (const struct option_record *o = option_table; o->name; o++)
-		for (size_t len = 1; len < strlen(o->name); len++) {
-			char word[64], equals[80];
-
-			snprintf(word, sizeof(word), "--%.*s", (int)len, o->name);
-			snprintf(equals, sizeof(equals), "%s=1", word);
-			if (option_index(word + 2) >= 0)
-				continue;
-			refuse(&all, WORDS(word, "1", "--all"), word);
-			refuse(&all, WORDS("host", equals), word);
-		}
-	refuse(&all, WORDS("--dur", "1s"), "option --dur is cut short; write --duration");
-}
-
-static void test_unknown(void **state)
-{
-	static const struct option_program clock = {
-		.name = "clock", .summary = "", .mask = FOR_CLOCK,
-	};
-
-	(void)state;
-	refuse(&all, WORDS("--nonsense"), "--nonsense");
-	refuse(&all, WORDS("-cZ"), "unknown option -Z");
-	refuse(&all, WORDS("-cZ"), "prog --help");
-	refuse(&clock, WORDS("--size", "8"), "--size");
-	refuse(&clock, WORDS("host"), "unexpected argument host");
-}
-
-static void test_hosts(void **state)
-{
-	static const char *const transports[] = { "RC", "UC", "UD", "XRC", "DC" };
-	static const char *const hosts[] = { "host-a", "10.0.0.1", "::1", "[::1]:9", "1host", "rc",
-					     "fe80::1%eth0" };
-	struct settings s;
-	struct error e;
-	char want[64];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(transports); i++) {
-		snprintf(want, sizeof(want), "did you mean --transport %s?", transports[i]);
-		refuse(&all, WORDS("-c", transports[i]), want);
-		refuse(&all, WORDS(transports[i], "-n", "5"), want);
-	}
-	refuse(&all, WORDS("18515"), "18515 is no host but a number");
-	refuse(&all, WORDS("-a", "5"), "5 is no host but a number");
-	refuse(&all, WORDS(""), "the host is empty");
-	refuse(&all, WORDS("a", "b"), "two hosts: a and b");
-	for (size_t i = 0; i < COUNT(hosts); i++) {
-		assert_int_equal(parse(&all, WORDS(hosts[i]), &s, &e), 0);
-		assert_string_equal(s.host, hosts[i]);
-	}
-	assert_int_equal(parse(&all, WORDS("-c"), &s, &e), 0);
-	assert_null(s.host);
-	assert_true(s.cycles);
 }
 
 static void test_clusters(void **state)
@@ -317,15 +175,15 @@ static void test_clusters(void **state)
 	struct error e;
 
 	(void)state;
-	assert_int_equal(parse(&all, WORDS("-cU", "host"), &s, &e), 0);
+	assert_int_equal(parse(&all_options, WORDS("-cU", "host"), &s, &e), 0);
 	assert_true(s.cycles && s.unsorted && !s.sorted);
-	assert_int_equal(parse(&all, WORDS("-CUHan7", "host"), &s, &e), 0);
+	assert_int_equal(parse(&all_options, WORDS("-CUHan7", "host"), &s, &e), 0);
 	assert_true(s.cycles && s.unsorted && s.sorted);
 	assert_int_equal(s.iters, 7);
 	assert_int_equal(s.sizes.count, 24);
 	assert_int_equal(s.sizes.v[0], 1);
 	assert_int_equal(s.sizes.v[23], 1 << 23);
-	assert_int_equal(parse(&all, WORDS("--json", "host"), &s, &e), 0);
+	assert_int_equal(parse(&all_options, WORDS("--json", "host"), &s, &e), 0);
 	assert_string_equal(s.json, "-");
 	assert_string_equal(s.host, "host");
 }
@@ -357,7 +215,7 @@ static void permute(const char *const (*piece)[2], int *order, int n, const char
 		for (int w = 0; w < 2 && piece[order[i]][w]; w++)
 			words[k++] = piece[order[i]][w];
 	words[k] = NULL;
-	assert_int_equal(parse(&all, words, &s, &e), 0);
+	assert_int_equal(parse(&all_options, words, &s, &e), 0);
 	is = values(&s);
 	assert_string_equal(is, first);
 	free(is);
@@ -373,7 +231,7 @@ static void test_order(void **state)
 	char *first;
 
 	(void)state;
-	assert_int_equal(parse(&all, WORDS("host", "-s", "1,64,4k", "-cU", "--json=out",
+	assert_int_equal(parse(&all_options, WORDS("host", "-s", "1,64,4k", "-cU", "--json=out",
 					   "--duration", "2s"), &s, &e), 0);
 	first = values(&s);
 	permute(piece, order, 0, first);
@@ -388,12 +246,12 @@ static void test_again(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		refuse(&all, WORDS("-cZUH", "-n", "5"), "-Z");
-		assert_int_equal(parse(&all, WORDS("-n", "5", "host"), &s, &e), 0);
+		refuse(&all_options, WORDS("-cZUH", "-n", "5"), "-Z");
+		assert_int_equal(parse(&all_options, WORDS("-n", "5", "host"), &s, &e), 0);
 		assert_int_equal(s.iters, 5);
 		assert_false(s.unsorted || s.sorted || s.cycles);
-		refuse(&all, WORDS("-c", "-n"), "missing");
-		assert_int_equal(parse(&all, WORDS("host", "-U"), &s, &e), 0);
+		refuse(&all_options, WORDS("-c", "-n"), "missing");
+		assert_int_equal(parse(&all_options, WORDS("host", "-U"), &s, &e), 0);
 		assert_int_equal(s.iters, 1000);
 		assert_true(s.unsorted);
 	}
@@ -403,7 +261,7 @@ static void test_program_defaults(void **state)
 {
 	static const struct option_default mine[] = { { "size", "64k" }, { NULL, NULL } };
 	static const struct option_default broken[] = { { "size", "0" }, { NULL, NULL } };
-	struct option_program p = all;
+	struct option_program p = all_options;
 	struct settings s;
 	struct error e;
 
@@ -423,11 +281,6 @@ int main(void)
 		cmocka_unit_test(test_without),
 		cmocka_unit_test(test_with),
 		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_bad_values),
-		cmocka_unit_test(test_missing_value),
-		cmocka_unit_test(test_abbreviation),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_clusters),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_again),

@@ -76,11 +76,11 @@ static void test_contents(void **state)
 /* A server without options takes everything; what is local to it stays. */
 static void test_server_takes_all(void **state)
 {
-	const char *const client[] = {
-		"host", "-s", "1,64,4k", "-D", "1500ms", "--warmup", "7", "--full-rtt", "--detail",
-		"-t", "3", "-I", "12", "--reap", "late", "-m", "1024", "-S", "3", "--pkey", "0x8001",
-		"-u", "9", "-U", "-p", "1", NULL
-	};
+	const char *const client[] = { "host", "-s",	     "1,64,4k",	 "-D", "1500ms", "--warmup",
+				       "7",    "--full-rtt", "--detail", "-t", "3",	 "-I",
+				       "12",   "--reap",     "late",	 "-m", "1024",	 "-S",
+				       "3",    "--pkey",     "0x8001",	 "-u", "9",	 "-U",
+				       "-p",   "1",	     NULL };
 	struct settings c, s;
 	json_t *ours, *theirs, *plan = plan_of(client);
 	char why[1024];
@@ -139,7 +139,8 @@ static void test_differences(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		int rc = apply(rows[i].server, plan_of(rows[i].client), why);
 
-		if (rc != (rows[i].why ? -EEXIST : 0) || strcmp(why, rows[i].why ? rows[i].why : ""))
+		if (rc != (rows[i].why ? -EEXIST : 0) ||
+		    strcmp(why, rows[i].why ? rows[i].why : ""))
 			fail_msg("row %zu: %d, \"%s\"", i, rc, why);
 	}
 }

@@ -7,20 +7,23 @@ static void test_golden(void **state)
 	char *text = fixture_text(*state, report_text);
 
 	assert_string_equal(
-		text,
-		"\n"
-		"rdma_lat (client): RDMA WRITE over RC, half round trip, in usec\n"
-		"  local:  host-a, rxe0 port 1 (Ethernet, software device rxe), CPU 3\n"
-		"  remote: host-b, mlx5_0 port 2 (InfiniBand)\n"
-		"  path:   MTU 1024, inline 8 asked, 60 granted, posted by ibv_wr_*, completions reaped "
-		"now, order of a WRITE's bytes unknown, relaxed ordering off\n"
-		"  clock:  tsc 1000.000 MHz +/- 0.5 ppm, trusted: the CPU says invariant\n"
-		"    bytes       laps    samples    min[usec] median[usec]   mean[usec]  stdev[usec]"
-		"    p90[usec]    p99[usec]  p99.9[usec] p99.99[usec]    max[usec]\n"
-		"        8       1000       1000        1.000        5.995        5.995        2.888"
-		"        9.990       10.890       10.980            -       10.990\n"
-		"first exchange 6.2 usec, 1.0 x median; 95 % interval of the median 5.680 to 6.310 usec; "
-		"100 warm-up laps before\n");
+		text, "\n"
+		      "rdma_lat (client): RDMA WRITE over RC, half round trip, in usec\n"
+		      "  local:  host-a, rxe0 port 1 (Ethernet, software device rxe), CPU 3\n"
+		      "  remote: host-b, mlx5_0 port 2 (InfiniBand)\n"
+		      "  path:   MTU 1024, inline 8 asked, 60 granted, posted by ibv_wr_*, "
+		      "completions reaped "
+		      "now, order of a WRITE's bytes unknown, relaxed ordering off\n"
+		      "  clock:  tsc 1000.000 MHz +/- 0.5 ppm, trusted: the CPU says invariant\n"
+		      "    bytes       laps    samples    min[usec] median[usec]   mean[usec]  "
+		      "stdev[usec]"
+		      "    p90[usec]    p99[usec]  p99.9[usec] p99.99[usec]    max[usec]\n"
+		      "        8       1000       1000        1.000        5.995        5.995      "
+		      "  2.888"
+		      "        9.990       10.890       10.980            -       10.990\n"
+		      "first exchange 6.2 usec, 1.0 x median; 95 % interval of the median 5.680 to "
+		      "6.310 usec; "
+		      "100 warm-up laps before\n");
 	free(text);
 }
 
@@ -85,11 +88,14 @@ static void test_few_samples(void **state)
 		const char *row;
 	} rows[] = {
 		{ 0, "        8          0          0            -            -            -"
-		     "            -            -            -            -            -            -\n" },
+		     "            -            -            -            -            -            "
+		     "-\n" },
 		{ 1, "        8          1          1        1.000        1.000        1.000"
-		     "            -            -            -            -            -        1.000\n" },
+		     "            -            -            -            -            -        "
+		     "1.000\n" },
 		{ 2, "        8          2          2        1.000        1.005        1.005"
-		     "        0.007            -            -            -            -        1.010\n" },
+		     "        0.007            -            -            -            -        "
+		     "1.010\n" },
 		{ 9, "            -            -            -            -        1.080\n" },
 		{ 10, "        1.080            -            -            -        1.090\n" },
 		{ 99, "        1.890            -            -            -        1.980\n" },
@@ -158,12 +164,16 @@ static void test_dumps(void **state)
 		f->set.cycles = cycles;
 		f->set.unsorted = f->set.sorted = true;
 		text = fixture_text(f, report_text);
-		assert_int_equal(read_dump(after(text, cycles ? "# unsorted, 1000 samples\n#, cycles\n" :
-							  "# unsorted, 1000 samples\n#, usec\n"), u),
-				 SAMPLES);
-		assert_int_equal(read_dump(after(text, cycles ? "# sorted, 1000 samples\n#, cycles\n" :
-							  "# sorted, 1000 samples\n#, usec\n"), h),
-				 SAMPLES);
+		assert_int_equal(
+			read_dump(after(text, cycles ? "# unsorted, 1000 samples\n#, cycles\n"
+						     : "# unsorted, 1000 samples\n#, usec\n"),
+				  u),
+			SAMPLES);
+		assert_int_equal(
+			read_dump(after(text, cycles ? "# sorted, 1000 samples\n#, cycles\n"
+						     : "# sorted, 1000 samples\n#, usec\n"),
+				  h),
+			SAMPLES);
 		for (int k = 0; k < SAMPLES; k++) {
 			double due = (double)f->samples[0][k] / (cycles ? 2 : 2000);
 
@@ -282,8 +292,9 @@ static void test_hostile_facts(void **state)
 	char *text;
 
 	json_decref(f->r.remote);
-	f->r.remote = json_pack("{s:s,s:s,s:s,s:i,s:s,s:s}", "host", "b\033[2J\n\"x\"", "device",
-				"d\r%s%n", "port", "x", "link_layer", 5, "software", "\a", "cpu", "y");
+	f->r.remote =
+		json_pack("{s:s,s:s,s:s,s:i,s:s,s:s}", "host", "b\033[2J\n\"x\"", "device",
+			  "d\r%s%n", "port", "x", "link_layer", 5, "software", "\a", "cpu", "y");
 	text = fixture_text(f, report_text);
 	assert_contains(text, "  remote: b?[2J?\"x\", d?%s%n port 0 (?, software device ?)\n");
 	free(text);
@@ -308,9 +319,11 @@ static void test_header(void **state)
 	f->clock.trusted = f->clock.independent = false;
 	text = fixture_text(f, report_text);
 	assert_contains(text, "rdma_lat (server): RDMA WRITE over RC, full round trip, in usec\n");
-	assert_contains(text, "posted by ibv_post_send, completions reaped late, order of a WRITE's "
-			      "bytes not promised,");
-	assert_contains(text, "NOT TRUSTED: the CPU says invariant, not independent of the kernel's");
+	assert_contains(text,
+			"posted by ibv_post_send, completions reaped late, order of a WRITE's "
+			"bytes not promised,");
+	assert_contains(text,
+			"NOT TRUSTED: the CPU says invariant, not independent of the kernel's");
 	assert_contains(text, "  tx_depth = 16\n");
 	assert_contains(text, "  size = [8]\n");
 	free(text);

@@ -57,9 +57,9 @@ static void assert_near(double is, double due)
 
 static void test_document(void **state)
 {
-	static const char *const keys[] = { "program", "version", "protocol", "role", "time", "local",
-					    "remote", "settings", "path", "setup", "warnings",
-					    "results", "error" };
+	static const char *const keys[] = { "program",	"version", "protocol", "role", "time",
+					    "local",	"remote",  "settings", "path", "setup",
+					    "warnings", "results", "error" };
 	json_t *doc = document(*state);
 
 	for (size_t i = 0; i < COUNT(keys); i++)
@@ -95,7 +95,8 @@ static void test_result(void **state)
 	assert_near(real(o, "median_usec"), 5.995);
 	assert_near(real(o, "max_cycles"), 10990);
 	assert_near(real(o, "first_exchange_cycles"), 6172.5);
-	assert_near(json_real_value(json_array_get(json_object_get(o, "median_ci95_usec"), 1)), 6.31);
+	assert_near(json_real_value(json_array_get(json_object_get(o, "median_ci95_usec"), 1)),
+		    6.31);
 	assert_true(json_is_null(json_object_get(o, "p99_99_usec")));
 	assert_true(json_is_null(json_object_get(o, "write_in_order")));
 	/* (7 k + 3) mod 1000 is 999 at k = 428, sample 429. */
@@ -205,8 +206,9 @@ static void test_names(void **state)
 
 		json_object_set_new(f->r.remote, "device", json_string(names[i]));
 		doc = document(f);
-		assert_string_equal(json_string_value(json_object_get(json_object_get(doc, "remote"),
-								      "device")), names[i]);
+		assert_string_equal(json_string_value(json_object_get(
+					    json_object_get(doc, "remote"), "device")),
+				    names[i]);
 		json_decref(doc);
 	}
 }
@@ -337,7 +339,8 @@ static void test_time(void **state)
 
 	(void)state;
 	report_time(out);
-	assert_int_equal(sscanf(out, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &y, &mo, &d, &h, &mi, &s, &used), 6);
+	assert_int_equal(sscanf(out, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &y, &mo, &d, &h, &mi, &s, &used),
+			 6);
 	assert_int_equal(used, 20);
 	assert_int_equal(strlen(out), 20);
 }

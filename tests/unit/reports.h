@@ -62,8 +62,8 @@ static inline struct fixture *fixture_open(void)
 		.setup = { 1, 2, 3, 4, 5 }, .time = "2026-01-31T12:00:00Z",
 		.results = f->results, .result_count = 1,
 	};
-	f->r.local = json_pack("{s:s,s:s,s:i,s:s,s:s,s:i}", "host", "host-a", "device", "rxe0", "port",
-			       1, "link_layer", "Ethernet", "software", "rxe", "cpu", 3);
+	f->r.local = json_pack("{s:s,s:s,s:i,s:s,s:s,s:i}", "host", "host-a", "device", "rxe0",
+			       "port", 1, "link_layer", "Ethernet", "software", "rxe", "cpu", 3);
 	f->r.remote = json_pack("{s:s,s:s,s:i,s:s,s:n,s:n}", "host", "host-b", "device", "mlx5_0",
 				"port", 2, "link_layer", "InfiniBand", "software", "cpu");
 	for (unsigned int i = 0; i < RESULTS; i++)

@@ -232,7 +232,7 @@ static void test_signal(void **state)
 	assert_false(error_is_set(&t->err));
 }
 
-/* The inline wait: at once when the word is there, other bits do not matter, else by the message. */
+/* The inline wait: at once when the word is there under the mask, else by the message. */
 static void test_word(void **state)
 {
 	struct world *t = *state;
