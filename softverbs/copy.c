@@ -18,6 +18,14 @@ int sv_mr_segs(struct sv_peer *p, uint32_t key, uint32_t pd, uint32_t access, ui
 	    addr - mr->iova > mr->len || len > mr->len - (addr - mr->iova))
 		return -1;
 	at = addr - mr->iova;
+	if (__builtin_expect(len && at + len <= mr->piece[0].end && mr->piece[0].pool >= 0 &&
+			     p->pool, 1)) {	/* nearly all: within one shared piece */
+		seg->p = p->pool + mr->piece[0].pool + at;
+		seg->va = mr->addr + at;
+		seg->len = len;
+		seg->pid = p->pid;
+		return 1;
+	}
 	for (uint32_t i = 0; i < mr->npieces && i < SV_PIECES && len; i++) {
 		const struct sv_piece *pc = &mr->piece[i];
 		uint64_t l;

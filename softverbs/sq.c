@@ -151,8 +151,8 @@ void sv_sq_run(struct sv_qp *qp)
 	do {
 		any = take_effect(qp, now);
 		any |= complete(qp, now);
-	} while (any);
-	if (state_of(qp) == IBV_QPS_SQD)
+	} while (any && (sq->exec != sq->prod || sq->done != sq->exec));
+	if (__builtin_expect(state_of(qp) == IBV_QPS_SQD, 0))
 		drained(qp);
 	if (sq->done != sq->prod || sq->exec != sq->prod || qp->in_work)
 		wait_for(qp);
