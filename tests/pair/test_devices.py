@@ -42,13 +42,16 @@ UNUSABLE = [
     ("soft0", ["-i", 7], 2, "soft0 port 7 does not exist: the device has 1 port"),
     ("soft0:ports=2", ["-i", 7], 2, "soft0 port 7 does not exist: the device has 2 ports"),
     ("soft0", ["-x", 99], 2, "soft0 port 1 has no GID at index 99"),
-    ("soft0:link=eth,gids=none", [], 1, "GID table is empty|empty GID table"),
-    ("soft0:link=eth,gids=none", ["-d", "soft0"], 2, "GID table is empty|empty GID table"),
+    ("soft0:link=eth,gids=none", [], 1, "soft0 port 1 has no GID .*GID table is empty"),
+    ("soft0:link=eth,gids=none", ["-d", "soft0"], 2, "soft0 port 1 has no GID .*GID table is empty"),
     ("soft0:lid=0", [], 1, "soft0 port 1 has LID 0: no subnet manager"),
     ("soft0:link=iwarp", [], 1, "soft0 port 1 is iWARP, which only rdma_cm can connect"),
     ("soft0:fail=open_device@1:EPERM", [], 1, "soft0 cannot be opened: Operation not permitted"),
     ("soft0:fail=query_device@1:EIO", [], 1, "soft0 cannot be queried"),
     ("soft0:fail=query_port@1:EIO", [], 1, "soft0 port 1 cannot be queried"),
+    ("soft0:fail=query_gid@1:EIO", [], 1, "soft0 port 1 has a GID that cannot be read"),
+    ("soft0:fail=query_gid_table@1:EIO", [], 1, "soft0 port 1 has a GID table that cannot be read"),
+    ("soft0:fail=query_pkey@1:EIO", [], 1, "soft0 port 1 has P_Keys that cannot be read"),
     ("soft0:state=down;soft1:lid=0", [], 1, "soft0 port 1 is down .*; soft1 port 1 has LID 0"),
 ]
 
