@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "fault.h"
+#include "work.h"
 
 struct sv_cq *sv_cqs[SV_OBJECTS];
 static uint32_t generation, next_idx;
@@ -19,7 +20,7 @@ int sv_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	return sv_cq_poll(sv_cq(ibcq), n, wc);
 }
 
-/* Under the producers' lock: a completion comes either before, and is polled, or after, and wakes. */
+/* Under the producers' lock: a completion comes before, and is polled, or after, and wakes. */
 int sv_req_notify_cq(struct ibv_cq *ibcq, int solicited)
 {
 	struct sv_cq_sh *sh = sv_cq(ibcq)->sh;
@@ -28,6 +29,7 @@ int sv_req_notify_cq(struct ibv_cq *ibcq, int solicited)
 
 	if (ret)
 		return ret;
+	sv_work_precise();
 	sv_lock(&sh->lock);
 	if (sh->armed < want)	/* both asked for: the wider one stands */
 		sh->armed = want;

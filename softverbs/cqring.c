@@ -123,7 +123,8 @@ void sv_cq_idle(struct sv_cq *cq)
 	if (__atomic_load_n(&sv_work_count, __ATOMIC_RELAXED))
 		sv_work_run(false);
 	__atomic_store_n(&cq->empty, n, __ATOMIC_RELAXED);
-	if (n % YIELD_POLLS == 0 && __atomic_load_n(&cq->sh->cpu, __ATOMIC_RELAXED) == sched_getcpu())
+	if (n % YIELD_POLLS == 0 &&
+	    __atomic_load_n(&cq->sh->cpu, __ATOMIC_RELAXED) == sched_getcpu())
 		sched_yield();
 }
 

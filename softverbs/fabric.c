@@ -158,6 +158,25 @@ static int map_segment(int dir)
 	return 0;
 }
 
+/* Entries of processes that are gone; of this one too, when it leaves. */
+static void clear_tables(uint32_t leaver)
+{
+	sv_lock(&sv_fabric->lock);
+	for (int i = 0; i < SV_QPNS; i++) {
+		struct sv_qpn *q = &sv_fabric->qpn[i];
+
+		if (q->owner && (q->owner == leaver || !sv_alive(q->owner)))
+			q->owner = 0;
+	}
+	for (uint32_t i = 0; i < sv_fabric->ngroups; i++) {
+		struct sv_group *g = &sv_fabric->group[i];
+
+		if (g->qpn && !sv_fabric->qpn[g->qpn & 0xffff].owner)
+			g->qpn = 0;
+	}
+	sv_unlock(&sv_fabric->lock);
+}
+
 /* What a process that died left in the tables. Under the directory lock. */
 static void reclaim(void)
 {
@@ -171,22 +190,8 @@ static void reclaim(void)
 			dead = true;
 		}
 	}
-	if (!dead)
-		return;
-	sv_lock(&sv_fabric->lock);
-	for (int i = 0; i < SV_QPNS; i++) {
-		struct sv_qpn *q = &sv_fabric->qpn[i];
-
-		if (q->owner && !sv_alive(q->owner))
-			q->owner = 0;
-	}
-	for (uint32_t i = 0; i < sv_fabric->ngroups; i++) {
-		struct sv_group *g = &sv_fabric->group[i];
-
-		if (g->qpn && !sv_fabric->qpn[g->qpn & 0xffff].owner)
-			g->qpn = 0;
-	}
-	sv_unlock(&sv_fabric->lock);
+	if (dead)
+		clear_tables(0);
 }
 
 int sv_slot_take(void)
@@ -263,6 +268,7 @@ void sv_fabric_detach(void)
 	if (!sv_me)
 		return;
 	dir = lock_dir();
+	clear_tables(sv_me);
 	__atomic_store_n(&sv_fabric->slot[sv_me % SV_SLOTS].owner, 0, __ATOMIC_RELEASE);
 	if (dir < 0)
 		return;

@@ -55,8 +55,7 @@ struct sv_fabric {
 
 extern struct sv_fabric *sv_fabric;
 
-/* 0 or errno, after one line on stderr; may be called again. */
-int sv_fabric_attach(void);
+int sv_fabric_attach(void);	/* 0 or errno, after one line on stderr; may be called again */
 void sv_fabric_detach(void);
 /* Runs in the helper thread, whose life is that of the process: takes a slot. 0 or errno. */
 int sv_slot_take(void);

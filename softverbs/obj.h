@@ -1,41 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The objects of this process that programs hold; each starts with its public part. */
+/* The objects that programs hold; each starts with its public part. */
 #ifndef SOFTVERBS_OBJ_H
 #define SOFTVERBS_OBJ_H
 
 #include <infiniband/verbs.h>
 
-#include "dist.h"
+#include "dev.h"
 #include "mem.h"
-#include "trace.h"
-
-#undef ibv_query_port
-#undef ibv_reg_mr
-#undef ibv_reg_mr_iova
 
 #define SV_OBJECTS 65536	/* QPs, CQs, SRQs of a process, each */
-
-struct sv_dev {
-	struct ibv_device ibv;
-	const struct spec_device *spec;
-	struct dist delay, out, back;
-	struct dist_state rng;		/* draws, under lock */
-	struct sv_lock lock;
-	uint64_t nwr, nmsg;		/* WRs and messages so far, for faults (from 1) */
-	uint64_t busy_until;		/* bw= */
-	uint64_t ncall[SPEC_NCALLS];
-	struct trace *trace;
-	bool plain;			/* no delay, fault or trace: the short way */
-	bool faults;			/* of data */
-};
 
 struct sv_ctx {
 	struct verbs_context v;
 	struct sv_dev *dev;
 	struct sv_ctx_sh *sh;
 	uint64_t off;
-	int async_w;
-	int refs;
+	int async_w, refs;
 	struct sv_lock lock;
 };
 
@@ -72,6 +52,11 @@ struct sv_srq {
 	struct sv_lock lock;
 };
 
+static inline bool sv_ours(const struct ibv_context *c)
+{
+	return sv_ndevs && sv_ours_dev(c->device);
+}
+
 static inline struct sv_ctx *sv_ctx(struct ibv_context *c)
 {
 	return (struct sv_ctx *)(void *)((uint8_t *)c - offsetof(struct verbs_context, context));
@@ -87,18 +72,5 @@ static inline struct sv_pd *sv_pd(struct ibv_pd *pd)
  * table, so that destroying waits for every event that was handed out.
  */
 extern struct sv_lock sv_tables;
-
-extern struct sv_dev *sv_devs;
-extern int sv_ndevs;
-
-static inline bool sv_ours_dev(const struct ibv_device *d)
-{
-	return (const struct sv_dev *)d >= sv_devs && (const struct sv_dev *)d < sv_devs + sv_ndevs;
-}
-
-static inline bool sv_ours(const struct ibv_context *c)
-{
-	return sv_ndevs && sv_ours_dev(c->device);
-}
 
 #endif

@@ -181,7 +181,8 @@ static void add_piece(struct sv_piece *piece, uint32_t *n, uint64_t start, uint6
 		     (pool >= 0 && last->pool >= 0 &&
 		      last->pool + (int64_t)(last->end - last->start) == pool))) {
 		last->end = end;
-	} else if (*n == SV_PIECES) {	/* too scattered: the rest, with the last, the slow way */
+	} else if (*n == SV_PIECES) {
+		/* Too scattered: the rest, with the last piece, goes the slow way. */
 		last->end = end;
 		last->pool = -1;
 	} else {

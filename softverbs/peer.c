@@ -89,7 +89,8 @@ static struct sv_peer *peer_map(uint32_t owner)
 	p->arena = map_remote(s, s->arena_fd, SV_ARENA_SIZE, &p->arena_size);
 	p->pool = map_remote(s, s->pool_fd, SV_POOL_SIZE, &p->pool_size);
 	/* The nonce: another PID namespace, or a PID used again, opens something else. */
-	if (!p->arena || p->arena_size != SV_ARENA_SIZE || memcmp(p->arena->magic, MAGIC, 8) || p->arena->nonce != s->nonce ||
+	if (!p->arena || p->arena_size != SV_ARENA_SIZE ||
+	    memcmp(p->arena->magic, MAGIC, 8) || p->arena->nonce != s->nonce ||
 	    !sv_alive(owner)) {
 		peer_free(p);
 		return NULL;

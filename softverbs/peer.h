@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "shm.h"
+#include "shm_queue.h"
 
 struct sv_peer {
 	uint32_t owner;

@@ -4,7 +4,7 @@
 
 #include "qp.h"
 
-/* The next free WQE for this opcode (under qp->lock): 0, EINVAL or ENOMEM. Counts when committed. */
+/* The next free WQE for this opcode, under qp->lock: 0, EINVAL or ENOMEM. commit posts it. */
 int sv_sq_slot(struct sv_qp *qp, unsigned int opcode, struct sv_wqe **out);
 void sv_sq_commit(struct sv_qp *qp, struct sv_wqe *w);
 

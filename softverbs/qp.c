@@ -307,7 +307,8 @@ static bool is_multicast(const union ibv_gid *gid)
 
 int sv_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid, bool join)
 {
-	int ret = sv_fail_ctx(ibqp->context, join ? SPEC_CALL_attach_mcast : SPEC_CALL_detach_mcast);
+	enum spec_call call = join ? SPEC_CALL_attach_mcast : SPEC_CALL_detach_mcast;
+	int ret = sv_fail_ctx(ibqp->context, call);
 
 	if (ret)
 		return ret;

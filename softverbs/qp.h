@@ -3,51 +3,12 @@
 #define SOFTVERBS_QP_H
 
 #include "cq.h"
-
-#define SV_RD_MAX 128		/* outstanding READs and atomics that are tracked */
-
-/*
- * A send WQE: posted, takes effect (status set) when due, completes when cdue. What a WRITE needs,
- * with its first SGE, is one cache line, the second.
- */
-struct sv_wqe {
-	union {
-		struct {		/* atomics; old: what was found */
-			uint64_t compare, swap, old;
-		};
-		struct {		/* UD */
-			struct ibv_ah_attr av;
-			uint32_t rqpn, rqkey;
-		};
-	};
-	uint64_t n;			/* number of this WR on the device, from 1 */
-	uint64_t wr_id __attribute__((aligned(64)));
-	uint64_t raddr;
-	uint32_t rkey, imm;
-	uint8_t opcode, flags, nsge, status;
-	uint32_t len;
-	uint64_t due, cdue;
-	struct ibv_sge sge[];		/* or inline data */
-};
-
-/* [tail, done): completed, not yet polled; [done, exec): took effect; [exec, prod): to be done. */
-struct sv_sq {
-	uint8_t *ring;
-	uint32_t mask, stride;
-	uint32_t prod, exec, done, tail;
-	uint64_t retry_at;		/* the head waits until then, 0: no */
-	uint32_t psn;			/* of the next packet */
-	uint32_t cap, max_sge, max_inline;
-	uint32_t tries, rnr_tries;
-	uint32_t wr_err, wr_start;	/* of the ibv_wr_* batch */
-	uint32_t batch;			/* async=: completions to hold back */
-	uint32_t nrd;
-	uint64_t rd_done[SV_RD_MAX];	/* when the last READs and atomics complete */
-};
+#include "wqe.h"
 
 struct sv_qp {
 	struct ibv_qp_ex ex;
-	struct sv_lock lock __attribute__((aligned(64)));	/* before the lock of any sv_qp_sh */
+	/* The send queue; taken before the lock of any sv_qp_sh. */
+	struct sv_lock lock __attribute__((aligned(64)));
 	int sig_all;
 	struct sv_qp_sh *sh;
 	struct sv_dev *dev;
@@ -78,7 +39,7 @@ static inline struct sv_wqe *sv_wqe(const struct sv_qp *qp, uint32_t i)
 }
 
 extern struct sv_qp *sv_qps[SV_OBJECTS];
-extern uint64_t sv_qp_offs[SV_OBJECTS];	/* of its shared half, which is never unmapped */
+extern uint64_t sv_qp_offs[SV_OBJECTS];	/* of the shared half, never unmapped */
 extern struct sv_srq *sv_srqs[SV_OBJECTS];
 
 #endif

@@ -43,19 +43,56 @@ static int die_with_qps(void)
 	return 1;
 }
 
-static int count(void)
+/* Leaves without taking anything down. */
+static int leave_qps(void)
 {
-	struct end e;
-	int qps = 0, slots = 0, groups = 0;
+	static struct end e;
 
 	end_open(&e, "soft0");
+	for (int i = 0; i < 100; i++)
+		end_qp(&e, IBV_QPT_UD, 4);
+	return 0;
+}
+
+static int keep_open(void)
+{
+	struct end e;
+
+	end_open(&e, "soft0");
+	pause();
+	return 0;
+}
+
+static int slots_and_qps(int want)
+{
+	int qps = 0, slots = 0;
+
 	for (int i = 0; i < SV_QPNS; i++)
 		qps += sv_fabric->qpn[i].owner != 0;
 	for (int i = 0; i < SV_SLOTS; i++)
 		slots += sv_fabric->slot[i].owner != 0;
+	return qps == 0 && slots == want;
+}
+
+static int count_two(void)
+{
+	struct end e;
+
+	end_open(&e, "soft0");
+	CHECK(slots_and_qps(2));
+	end_close(&e);
+	return 0;
+}
+
+static int count(void)
+{
+	struct end e;
+	int groups = 0;
+
+	end_open(&e, "soft0");
 	for (uint32_t i = 0; i < sv_fabric->ngroups; i++)
 		groups += sv_fabric->group[i].qpn != 0;
-	CHECK(qps == 0 && slots == 1 && groups == 0);
+	CHECK(slots_and_qps(1) && groups == 0);
 	end_close(&e);
 	return 0;
 }
@@ -71,6 +108,29 @@ static void test_reclaim(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(run(count), 0);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
+/* A process that just exits leaves nothing in the tables of those that go on. */
+static void test_exit(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	set_name("leave");
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		exit(keep_open());
+	}
+	while (access(file, F_OK))
+		usleep(1000);
+	usleep(50000);
+	assert_int_equal(run(leave_qps), 0);
+	assert_int_equal(run(count_two), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	assert_int_equal(run(count), 0);
 	assert_int_equal(access(dir, F_OK), -1);
 }
@@ -144,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reclaim),
+		cmocka_unit_test(test_exit),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_bad_name),
 	};
