@@ -13,7 +13,7 @@ set -u
 # file is not there is passed over.
 pure="units samples stats histogram cycles calibration error frame golden plan options
 	option_misuse option_json option_text gid candidate candidate_json address mark laps
-	laps_end report report_json sysfs cpu device memory"
+	laps_end report report_json device memory"
 packages="libc6 libgcc-s1 libjansson4 libjansson-dev libcmocka0 libcmocka-dev libibverbs1
 	libibverbs-dev librdmacm1 librdmacm-dev libnl-3-200 libnl-route-3-200"
 

@@ -17,7 +17,7 @@ static void test_page_align(void **state)
 	assert_int_equal(page_align(page - 1), page);
 	assert_int_equal(page_align(page), page);
 	assert_int_equal(page_align(page + 1), 2 * page);
-	assert_true(page_align(5ull << 30) == 5ull << 30);
+	assert_true(page_align(SIZE_MAX / 4 + 1) == SIZE_MAX / 4 + 1);
 }
 
 static void test_pages(void **state)
@@ -46,13 +46,15 @@ static void test_pages(void **state)
 /* More than any address space; the buffer is closed then. */
 static void test_too_much(void **state)
 {
+	char want[64];
 	struct error err;
 	struct buffer b;
 
 	(void)state;
 	error_init(&err, "x");
-	assert_int_equal(buffer_open(&b, &memory_pages, (size_t)1 << 62, &err), -1);
-	assert_error(&err, EXIT_FAILED, "buffer of 4611686018427387904 bytes: ");
+	assert_int_equal(buffer_open(&b, &memory_pages, SIZE_MAX - 0xfffff, &err), -1);
+	snprintf(want, sizeof(want), "buffer of %zu bytes: ", SIZE_MAX - 0xfffff);
+	assert_error(&err, EXIT_FAILED, want);
 	assert_int_equal(err.err, ENOMEM);
 	assert_null(b.addr);
 	buffer_close(&b);
@@ -61,6 +63,8 @@ static void test_too_much(void **state)
 /* Where none are reserved the message says how many to reserve. */
 static void test_hugepages(void **state)
 {
+	size_t pages = (SIZE_MAX / 4 + 1) / (2 << 20) + 1;
+	char want[160];
 	struct error err;
 	struct buffer b;
 
@@ -71,9 +75,10 @@ static void test_hugepages(void **state)
 		buffer_close(&b);
 	}
 	error_init(&err, "x");
-	assert_int_equal(buffer_open(&b, &memory_hugepages, ((size_t)1 << 46) + 1, &err), -1);
-	assert_error(&err, EXIT_FAILED, "buffer of 33554433 huge pages of 2 MiB; reserve them with "
-					"sysctl vm.nr_hugepages=33554433: ");
+	assert_int_equal(buffer_open(&b, &memory_hugepages, SIZE_MAX / 4 + 2, &err), -1);
+	snprintf(want, sizeof(want), "buffer of %zu huge pages of 2 MiB; reserve them with sysctl "
+		 "vm.nr_hugepages=%zu: ", pages, pages);
+	assert_error(&err, EXIT_FAILED, want);
 	assert_null(b.addr);
 }
 
