@@ -2,6 +2,7 @@
 /* Multicast: attach, receive, detach. Joining (rdma_cm) is not the subject here. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pair.h"
 
@@ -20,6 +21,9 @@ static void address(struct conf *c, struct ibv_ah_attr *av, uint16_t *lid)
 	av->dlid = *lid;
 	av->is_global = 1;
 	memcpy(av->grh.dgid.raw, mapped ? v4 : ib, 16);
+	/* A group of our own: another run may go on at the same time. */
+	av->grh.dgid.raw[13] = (uint8_t)(getpid() >> 8);
+	av->grh.dgid.raw[14] = (uint8_t)getpid();
 }
 
 static void refused(struct conf *c, const union ibv_gid *gid, uint16_t lid)
