@@ -34,6 +34,8 @@ endif
 # A preloaded device does not go with sanitizers: they link it in, before -libverbs.
 SOFT_IN := $(B)/lib/libsoftverbs.a
 endif
+# Bound at the start, and not in the first lap.
+LDFLAGS += -Wl,-z,now
 LIBS := -libverbs -ljansson -lm
 
 COMMON   := $(patsubst common/%.c,$(B)/common/%.o,$(wildcard common/*.c))
@@ -74,7 +76,7 @@ $(B)/lib/libsoftverbs.a: $(SOFT)
 
 $(B)/lib/libsoftverbs.so: $(SOFT) softverbs/libsoftverbs.map
 	@mkdir -p $(@D)
-	$(CC) -shared $(ALL_CFLAGS) -Wl,--version-script=softverbs/libsoftverbs.map -Wl,-soname,libsoftverbs.so \
+	$(CC) -shared $(ALL_CFLAGS) -Wl,-z,now -Wl,--version-script=softverbs/libsoftverbs.map -Wl,-soname,libsoftverbs.so \
 		$(SOFT) -o $@ -lm -ldl
 
 $(filter-out $(B)/bin/softverbs,$(BINS)): $(B)/bin/%: $(B)/perftest/%.o $(B)/lib/libcommon.a $(SOFT_IN)

@@ -41,6 +41,7 @@ int sv_exec_ud(struct sv_job *j);
 /* conn.c: the connected QP, locked, or NULL when no packet would reach it. */
 struct sv_qp_sh *sv_conn_lock(struct sv_qp *qp);
 void sv_conn_drop(struct sv_qp *qp);
+void sv_conn_warm(struct sv_qp *qp);
 bool sv_path_ok(const struct ibv_ah_attr *av, const struct spec_port *to);
 bool sv_pkey_ok(uint16_t a, uint16_t b);
 const struct spec_port *sv_port_of(struct sv_peer *p, const struct sv_qp_sh *d);

@@ -119,7 +119,7 @@ static void reset(struct sv_qp *qp)
 	sv_work_del(qp);
 	sv_conn_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	qp->sh->rq.cons = qp->sh->rq.prod = qp->rq_done = 0;
+	qp->sh->rq.cons = qp->sh->rq.prod = qp->sh->rq.prod_seen = qp->rq_done = 0;
 	qp->sh->dest_qpn = qp->sh->port = qp->sh->established = qp->sh->last_wqe = 0;
 }
 
@@ -170,6 +170,8 @@ int sv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *a, int mask)
 	ibqp->state = qp->sh->state;
 	sv_unlock(&qp->sh->lock);
 	sv_unlock(&qp->rlock);
+	if (!ret && ibqp->state == IBV_QPS_RTS)
+		sv_conn_warm(qp);
 	if (!ret && ibqp->state != IBV_QPS_RESET)
 		sv_sq_run(qp);		/* flushes, or goes on after SQD */
 	sv_unlock(&qp->lock);

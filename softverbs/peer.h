@@ -4,10 +4,15 @@
 #define SOFTVERBS_PEER_H
 
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include "shm.h"
 #include "shm_queue.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 struct sv_peer {
 	uint32_t owner;
@@ -15,6 +20,7 @@ struct sv_peer {
 	int refs;
 	struct sv_arena *arena;
 	uint64_t arena_size, pool_size;
+	bool warm;		/* its memory is in our page tables, see sv_conn_warm() */
 	uint8_t *pool;		/* NULL: could not be mapped, process_vm calls instead */
 	struct sv_peer_fd *fds;	/* open write ends of its channels */
 	int nfds;
