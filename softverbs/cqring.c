@@ -31,7 +31,10 @@ static void repair(struct sv_peer *p, struct sv_cq_sh *cq)
 
 static bool full(struct sv_cq_sh *cq)
 {
-	return cq->prod - __atomic_load_n(&cq->cons, __ATOMIC_ACQUIRE) >= cq->cap;
+	if (cq->prod - cq->cons_seen < cq->cap)
+		return false;
+	cq->cons_seen = __atomic_load_n(&cq->cons, __ATOMIC_ACQUIRE);
+	return cq->prod - cq->cons_seen >= cq->cap;
 }
 
 static uint64_t timestamp(void)

@@ -14,7 +14,9 @@ static bool pop(struct sv_peer *p, struct sv_rq *rq, struct sv_taken *t)
 {
 	const struct sv_rqe *e;
 
-	if (__atomic_load_n(&rq->prod, __ATOMIC_ACQUIRE) == rq->cons)
+	if (rq->prod_seen == rq->cons)
+		rq->prod_seen = __atomic_load_n(&rq->prod, __ATOMIC_ACQUIRE);
+	if (rq->prod_seen == rq->cons)
 		return false;
 	e = rqe(p, rq, rq->cons);
 	t->wr_id = e->wr_id;

@@ -24,6 +24,7 @@ struct sv_cq_sh {
 	struct sv_lock lock;		/* of the producers, and of arming */
 	uint32_t idx, gen;		/* what its events carry */
 	uint32_t mask, cap, prod, armed;
+	uint32_t cons_seen;		/* cons is read again only when the ring looks full */
 	uint32_t overrun, ignore_overrun, want_ts;
 	uint32_t unread;		/* events in the channel */
 	int32_t cpu;			/* of the last producer, when it pushed */
@@ -44,7 +45,7 @@ struct sv_rqe {
  * consumer index) is apart from what both ends only read, and from what the owner writes.
  */
 struct sv_rq {		/* producer: the owner; consumers: under the lock of the QP or SRQ */
-	uint32_t cons;
+	uint32_t cons, prod_seen;	/* prod is read again only when that far */
 	uint64_t ring __attribute__((aligned(64)));
 	uint32_t mask, stride, cap;
 	uint32_t prod __attribute__((aligned(64)));

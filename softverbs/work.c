@@ -21,6 +21,7 @@
 #define GRACE 500000ull
 #define LATE 200000ull
 #define LINGER 20
+#define NEAR 300ull	/* so close that a poll waits for it, rather than be late by a poll */
 
 uint32_t sv_work_count;
 static struct sv_qp *list;
@@ -103,18 +104,18 @@ void sv_work_del(struct sv_qp *qp)
 	sv_unlock(&list_lock);
 }
 
-/* One QP that is due, or NULL and then next_due is right again. */
-static struct sv_qp *pick(uint64_t now, uint64_t *late)
+/* One QP that is due (nearly), or NULL and then next_due is right again. */
+static struct sv_qp *pick(uint64_t now, uint64_t *due)
 {
 	struct sv_qp *found = NULL;
 	uint64_t min = UINT64_MAX;
 
 	sv_lock(&list_lock);
 	for (struct sv_qp *qp = list; qp; qp = qp->work_next) {
-		if (qp->work_due <= now) {
+		if (qp->work_due <= now + NEAR) {
 			found = qp;
-			*late = now - qp->work_due;
-			qp->work_due = now + 1;		/* not again in this round */
+			*due = qp->work_due;
+			qp->work_due = now + NEAR + 1;	/* not again in this round */
 			break;
 		}
 		min = qp->work_due < min ? qp->work_due : min;
@@ -125,30 +126,38 @@ static struct sv_qp *pick(uint64_t now, uint64_t *late)
 	return found;
 }
 
+/* Who does the work tells whether the program polls: if it does, the helper keeps out of the way. */
+static void learn(bool helper, uint64_t late)
+{
+	if (helper && late > LATE) {
+		set_precise(true);
+		own_runs = 0;
+	} else if (!helper && is_precise() && ++own_runs > 64) {
+		set_precise(false);
+		own_runs = 0;
+	}
+}
+
 void sv_work_run(bool helper)
 {
-	uint64_t now = sv_now(), late = 0;
+	uint64_t now = sv_now(), due = 0;
 	struct sv_qp *qp;
 
-	if (__atomic_load_n(&next_due, __ATOMIC_ACQUIRE) > now)
+	if (__atomic_load_n(&next_due, __ATOMIC_ACQUIRE) > now + NEAR)
 		return;
 	if (helper)
 		pthread_mutex_lock(&run_mutex);
 	else if (pthread_mutex_trylock(&run_mutex))
 		return;
-	while ((qp = pick(now, &late)) != NULL) {
+	while ((qp = pick(now, &due)) != NULL) {
 		/* Busy: its owner runs the queue before it lets go. */
 		if (!sv_trylock(&qp->lock))
 			continue;
+		while (sv_now() < due)
+			;
 		sv_sq_run(qp);
 		sv_unlock(&qp->lock);
-		if (helper && late > LATE) {
-			set_precise(true);
-			own_runs = 0;
-		} else if (!helper && is_precise() && ++own_runs > 64) {
-			set_precise(false);
-			own_runs = 0;
-		}
+		learn(helper, now > due ? now - due : 0);
 	}
 	pthread_mutex_unlock(&run_mutex);
 }
