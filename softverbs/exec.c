@@ -89,6 +89,23 @@ static void established(struct sv_job *j)
 	sv_event_raise(j->p, j->d->ctx, IBV_EVENT_COMM_EST, SV_OF_QP, j->d->idx, j->d->qpn);
 }
 
+/*
+ * PSNs differ where the two ends were told different ones. Ahead of what is expected: a NAK for
+ * the sequence, again and again. Behind it: a duplicate, which is acknowledged and not done; one
+ * with an answer is not found among the answers kept.
+ */
+static int out_of_sequence(struct sv_job *j, uint32_t next)
+{
+	bool answer = j->w->opcode == IBV_WR_RDMA_READ ||
+		      j->w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		      j->w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+	if (answer || ((j->d->epsn - j->qp->sq.psn) & 0xffffff) >= 0x800000)
+		return SV_LOST;
+	j->qp->sq.psn = next;
+	return IBV_WC_SUCCESS;
+}
+
 static int deliver(struct sv_job *j)
 {
 	struct sv_qp *qp = j->qp;
@@ -97,7 +114,7 @@ static int deliver(struct sv_job *j)
 	int ret;
 
 	if (rc && qp->sq.psn != j->d->epsn)
-		return SV_LOST;		/* a NAK for the sequence, again and again */
+		return out_of_sequence(j, next);
 	ret = mtu_differs(j);
 	if (!ret)
 		ret = sv_respond(j);

@@ -76,7 +76,7 @@ static int check_access(unsigned int access)
 		return EOPNOTSUPP;
 	if (access & ~known)
 		return EINVAL;
-	/* Who lets others write must be able to write (IBTA 10.6.3.1). */
+	/* Who lets others write must be able to write (IBTA chapter 10.6). */
 	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IBV_ACCESS_LOCAL_WRITE))
 		return EINVAL;

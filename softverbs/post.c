@@ -37,7 +37,7 @@ int sv_sq_slot(struct sv_qp *qp, unsigned int opcode, struct sv_wqe **out)
 	if (!allowed(qp->ex.qp_base.qp_type, opcode) ||
 	    (atomic && qp->dev->spec->atomic == IBV_ATOMIC_NONE))
 		return EINVAL;
-	/* A WQE is free again when a completion that covers it was polled (IBTA 10.8.5.1). */
+	/* A WQE is free again when a completion that covers it was polled (IBTA chapter 10.8). */
 	if (sq->prod - __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE) >= sq->cap ||
 	    sq->prod - sq->exec >= sq->cap)
 		return ENOMEM;
