@@ -109,6 +109,13 @@ $(B)/tests/bench_softverbs: $(B)/tests/bench/softverbs.o $(B)/lib/libsoftverbs.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
 		$(LIBS) -ldl -o $@
 
+# The goals in full, hours: 200 deaths, 10^7 checks a size, 1,000 processes, 1 GiB, 10^8 messages.
+soak-softverbs: tests
+	SOFT_KILLS=200 $(B)/tests/soft_kill
+	SOFT_PROCESSES=1000 SOFT_MIB=1024 $(B)/tests/soft_many
+	SOFT_MESSAGES=100000000 $(B)/tests/soft_stream
+	SOFT_CHECKS=10000000 $(B)/tests/soft_order
+
 bench-softverbs: $(B)/tests/bench_softverbs
 	$<
 
@@ -137,7 +144,7 @@ clean:
 	rm -rf build
 
 comma := ,
-.PHONY: bench-softverbs all tests check fuzz install clean
+.PHONY: bench-softverbs soak-softverbs all tests check fuzz install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
