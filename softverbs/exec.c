@@ -91,19 +91,18 @@ static void established(struct sv_job *j)
 
 /*
  * PSNs differ where the two ends were told different ones. Ahead of what is expected: a NAK for
- * the sequence, again and again. Behind it: a duplicate, which is acknowledged and not done; one
- * with an answer is not found among the answers kept.
+ * the sequence, again and again. Behind it: a duplicate, which is acknowledged and not done; a
+ * READ is done once more, and the answer of an atomic is not among those kept (IBTA 9.7.5.1.2).
  */
 static int out_of_sequence(struct sv_job *j, uint32_t next)
 {
-	bool answer = j->w->opcode == IBV_WR_RDMA_READ ||
-		      j->w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	bool atomic = j->w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 		      j->w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 
-	if (answer || ((j->d->epsn - j->qp->sq.psn) & 0xffffff) >= 0x800000)
+	if (atomic || ((j->d->epsn - j->qp->sq.psn) & 0xffffff) >= 0x800000)
 		return SV_LOST;
 	j->qp->sq.psn = next;
-	return IBV_WC_SUCCESS;
+	return j->w->opcode == IBV_WR_RDMA_READ ? sv_respond(j) : IBV_WC_SUCCESS;
 }
 
 static int deliver(struct sv_job *j)

@@ -168,6 +168,9 @@ static void other_psn(struct conf *c, int off, const char *what)
 	if (off < 0)
 		check_eq(c, status, IBV_WC_RETRY_EXC_ERR, "IBTA 9.7.5.2.3, 9.9.2.3",
 			 "a PSN %s: the retries run out", what);
+	else
+		check_eq(c, status, IBV_WC_SUCCESS, "IBTA 9.7.1, 9.7.5.1.2",
+			 "a PSN %s: it is acknowledged as a duplicate", what);
 	pair_close(&p);
 }
 
