@@ -219,7 +219,7 @@ static const struct choice_row choices[] = {
 	{ "near", "0-7", "2-3", "", "", 0, "auto", "3", 3, false },
 	{ "no interrupts", "0-7", "2-3", "3,7", "", 0, "auto", "2", 2, false },
 	{ "not taken, nor its sibling", "0-7", "", "", "7,3", 8, "auto", "6", 6, false },
-	{ "the sibling rather than interrupts", "0-7", "2-3", "1", "2,3", 4, "auto", "2", 2,
+	{ "the sibling rather than interrupts", "0-7", "1-3", "1", "2,3", 4, "auto", "2", 2,
 	  false },
 	{ "interrupts rather than far", "0-7", "3", "3", "", 0, "auto", "3", 3, false },
 	{ "far rather than taken", "0-7", "3", "", "3", 4, "auto", "7", 7, false },

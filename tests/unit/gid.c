@@ -172,6 +172,17 @@ static void test_subnets(void **state)
 	}
 }
 
+/* A length that only IPv6 can have, sent by a peer: no more than the address is compared. */
+static void test_long_prefix(void **state)
+{
+	struct gid_entry a = entry("::ffff:10.0.0.1", 128, GID_TYPE_ROCE_V2), b = a;
+
+	(void)state;
+	b.type = GID_TYPE_ROCE_V1;
+	strcpy(b.netdev, "eth0");
+	assert_true(gid_same_subnet(&a, &b));
+}
+
 #define V1 GID_TYPE_ROCE_V1
 #define V2 GID_TYPE_ROCE_V2
 
@@ -244,7 +255,8 @@ int main(void)
 		cmocka_unit_test(test_text),	   cmocka_unit_test(test_not_a_gid),
 		cmocka_unit_test(test_bytes),	   cmocka_unit_test(test_types),
 		cmocka_unit_test(test_kinds),	   cmocka_unit_test(test_subnets),
-		cmocka_unit_test(test_rank_order), cmocka_unit_test(test_rank_never),
+		cmocka_unit_test(test_long_prefix), cmocka_unit_test(test_rank_order),
+		cmocka_unit_test(test_rank_never),
 	};
 
 	return cmocka_run_group_tests_name("gid", tests, NULL, NULL);

@@ -111,6 +111,24 @@ static void test_done_frame(void **state)
 	}
 }
 
+/* The same where a histogram was kept; its own counts stand, nothing outside the stamps is read. */
+static void test_done_frame_histogram(void **state)
+{
+	static const struct {
+		uint64_t total, warmup, samples;
+	} rows[] = { { 20, 10, 9 }, { 20, 5, 14 }, { 20, 99, 8 }, { 20, NEVER, 8 } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct run *t = run_open(10, 0, false);
+
+		script.stop_at = 20;
+		server(t, rows[i].total, rows[i].warmup);
+		assert_int_equal(t->res.samples, rows[i].samples);
+		run_close(t);
+	}
+}
+
 static void test_post_failed(void **state)
 {
 	struct run *t = run_open(0, 1, false);
@@ -134,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_end_in_warmup),
 		cmocka_unit_test(test_end_in_run),
 		cmocka_unit_test(test_done_frame),
+		cmocka_unit_test(test_done_frame_histogram),
 		cmocka_unit_test(test_post_failed),
 	};
 

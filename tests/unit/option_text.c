@@ -186,6 +186,10 @@ static void test_man_requests(void **state)
 			fine |= !strncmp(line, known[i], strlen(known[i]));
 		if (!fine)
 			fail_msg("request %s", line);
+		/* A bare one may become a dash that cannot be pasted. */
+		for (const char *c = line; (c = strchr(c, '-')) && strncmp(line, ".TH ", 4); c++)
+			if (c == line || c[-1] != '\\')
+				fail_msg("a bare hyphen: %s", line);
 		for (const char *c = strchr(line, '\\'); c; c = strchr(c + 2, '\\'))
 			assert_non_null(strchr("&e-f", c[1]));
 	}
