@@ -132,8 +132,9 @@ def device_argv(argv, spec):
     return [f"{BUILD}/bin/softverbs", "-d", spec or "soft0", *argv], {}
 
 
-def start(args, spec=None, hold=None, lab_device=None, plain=False, **popen):
-    """One end; @hold: the stage where it stops itself (SIGCONT lets it go on); @plain: no device."""
+def start(args, spec=None, hold=None, lab_device=None, plain=False, before=(), **popen):
+    """One end. @hold: the stage where it stops itself (SIGCONT lets it go on); @plain: no device;
+    @before: a command line that ends by running another one."""
     path = f"{BUILD}/tests/hold-{PROGRAM}" if hold else f"{BUILD}/bin/{PROGRAM}"
     args = [str(a) for a in args]
     if LAB and lab_device and "-d" not in args:
@@ -141,7 +142,7 @@ def start(args, spec=None, hold=None, lab_device=None, plain=False, **popen):
     argv, env = device_argv([path, *args], spec) if not plain else ([path, *args], {})
     if hold:
         env["VERBSPERF_TEST_HOLD"] = hold
-    return Process(argv, {**env, **popen.pop("env", {})}, **popen)
+    return Process([*before, *argv], {**env, **popen.pop("env", {})}, **popen)
 
 
 def server(*args, port=0, **more):

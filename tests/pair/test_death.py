@@ -29,7 +29,7 @@ STAGES = [
 MEASURING = ("go", "run", "done")
 
 
-@table("kill -9 after {0} of the {1}: the other ends at {2}, exit 4", STAGES, quick=True)
+@table("kill -9 after {0} of the {1}: the other ends at {2}, exit 4", STAGES)
 def killed(stage, who, where):
     victim, survivor = held_pair(stage, who)
     time.sleep(0.2)  # the survivor has come to where it waits

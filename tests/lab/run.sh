@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# rdma_lat on real kernel verbs, soft-RoCE in one VM of the lab: the pair tests marked quick, then what
+# only a kernel can show (tests/lab/parts/kernel.py). TAP; about two minutes. Words choose cases.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+prepared=$(scripts/lab prepare 2>&1)
+case $? in
+0) ;;
+2) echo "1..0 # SKIP lab: ${prepared##*$'\n'}"; exit 77 ;;
+*) echo "Bail out! lab: $prepared"; exit 1 ;;
+esac
+[ -x "${VERBSPERF_BUILD:-build}/bin/rdma_lat" ] || { echo "Bail out! rdma_lat is not built: make tests"; exit 1; }
+
+# shellcheck disable=SC2016
+exec timeout -k 10 560 scripts/lab run --timeout 500 --env PAIR=lab --env "VERBSPERF_BUILD=${VERBSPERF_BUILD:-build}" \
+	bash -c '
+	failed=0
+	if [ $# = 0 ]; then
+		for t in basic options connect strangers death; do
+			tests/pair/test_$t.py -q || failed=1
+		done
+	fi
+	tests/lab/parts/kernel.py "$@" || failed=1
+	exit $failed' run "$@"
