@@ -57,7 +57,7 @@ static int set_name(const struct option_record *o, const char *text, uint64_t *v
 
 static int set_sizes(const struct option_record *o, const char *text, struct size_list *list)
 {
-	struct size_list got;
+	struct size_list got = { .count = 0 };
 	int n = units_parse_sizes(text, got.v, SIZES_MAX);
 
 	if (n <= 0)

@@ -24,7 +24,8 @@ static void rebuild(json_t *v)
 	uint8_t *frame = frame_build(v, &len);
 	json_t *back;
 
-	check(frame && frame_text_length(frame, len, FRAME_PEER_MAX) == (int64_t)(len - FRAME_HEADER));
+	check(frame &&
+	      frame_text_length(frame, len, FRAME_PEER_MAX) == (int64_t)(len - FRAME_HEADER));
 	back = frame_parse(frame + FRAME_HEADER, len - FRAME_HEADER);
 	check(back && json_is_object(back) && json_object_size(back) == json_object_size(v));
 	json_decref(back);

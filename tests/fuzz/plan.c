@@ -54,8 +54,9 @@ static void try_candidates(json_t *hello, json_t *choice)
 
 static void try_plan(json_t *options)
 {
-	char *argv[] = { (char *)(uintptr_t)"rdma_lat", (char *)(uintptr_t)"-s",
-			 (char *)(uintptr_t)"64", (char *)(uintptr_t)"-n", (char *)(uintptr_t)"5", NULL };
+	char *argv[] = { (char *)(uintptr_t) "rdma_lat", (char *)(uintptr_t) "-s",
+			 (char *)(uintptr_t) "64",	 (char *)(uintptr_t) "-n",
+			 (char *)(uintptr_t) "5",	 NULL };
 	struct settings s;
 	struct error err;
 	char why[768];

@@ -54,6 +54,17 @@ static long resident(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* Under such a tool freed memory stays with the process; it finds leaks itself. */
+static bool keeps_freed_memory(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#endif
+	return preload && strstr(preload, "vgpreload");
+}
+
 #define CROWD 200
 
 /* Silent, half, garbled and huge ones in turn. */
@@ -92,11 +103,8 @@ static void test_crowd(void **state)
 		if (round == 1)
 			before = after;
 	}
-#ifndef __SANITIZE_ADDRESS__
-	assert_true(after - before < 4096);
-#else
-	(void)before;
-#endif
+	if (!keeps_freed_memory())
+		assert_true(after - before < 1024);
 }
 
 /* More silent ones than are kept: the oldest makes room. */

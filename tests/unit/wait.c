@@ -84,14 +84,17 @@ static void test_first_look(void **state)
 		{ 10 * NS_PER_S, 500 * NS_PER_MS, 5000 * US },
 	};
 	struct world *t = *state;
+	struct wait_slow s;
+	uint64_t before;
 
-	peer_says(t, "{\"type\":\"interrupt\"}");
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct wait_slow s = { .start = 0 };
-		uint64_t before = now_ns();
-
 		t->w.slow_ns = rows[i].slow_ns;
-		assert_int_equal(wait_slow_look(&t->w, &s), 0);
+		/* Anew where this process lost its CPU for so long that the look was due at once. */
+		do {
+			s = (struct wait_slow){ .start = 0 };
+			before = now_ns();
+			assert_int_equal(wait_slow_look(&t->w, &s), 0);
+		} while (now_ns() - before >= rows[i].first);
 		assert_true(s.start >= before && s.start <= now_ns());
 		assert_int_equal(s.next - s.start, rows[i].first);
 		assert_int_equal(s.step, rows[i].step);
