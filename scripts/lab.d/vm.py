@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import time
 
+import tsc
+
 CHUNK = 1024  # a pipe that is writable takes 4096 bytes, so even with prefixes this does not block
 
 
@@ -16,6 +18,9 @@ def qemu_args(vm):
     # other CPU was changing.
     append = ("console=ttyS0 quiet panic=-1 maxcpus=1 tsc=reliable mitigations=off net.ifnames=0 "
               f"random.trust_cpu=on lab.name={vm.name}")
+    rate = tsc.khz()
+    if rate:
+        append += f" tsc_early_khz={rate}"
     args = ["qemu-system-x86_64", "-name", f"verbsperf-lab-{vm.name}", "-nodefaults",
             "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "q35", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
