@@ -20,6 +20,7 @@ struct conf {
 	int gid_index;
 	union ibv_gid gid;
 	bool grh;		/* a GID is used: RoCE, or -g was given */
+	const char *peer_dev;	/* of the other process; NULL: the same device */
 	const char *kind;	/* softverbs, rxe, siw, hardware */
 	const char *subject;
 	int n, failed, skipped, differs;

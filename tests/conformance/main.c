@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* conformance [-d DEV] [-i PORT] [-g GID_INDEX] [--only SUBJECT] [--list]: TAP on stdout. */
+/* conform [-d DEV] [-i PORT] [-g GID_INDEX] [--only SUBJECT] [--peer-dev DEV] [--list]: TAP. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -22,12 +22,13 @@ static const struct subject {
 };
 
 static const char usage[] =
-	"usage: conformance [-d DEV] [-i PORT] [-g GID_INDEX] [--only SUBJECT] [--list]\n"
-	"Checks a verbs device against the specification; loopback in one process; TAP on stdout.\n"
+	"usage: conform [-d DEV] [-i PORT] [-g GID_INDEX] [--only SUBJECT] [--peer-dev DEV]\n"
+	"Checks a verbs device against the specification; TAP on stdout.\n"
 	"  -d DEV         the device; default: the first\n"
 	"  -i PORT        its port; default: 1\n"
 	"  -g GID_INDEX   address by this GID; default: LID, on RoCE the first routable GID\n"
 	"  --only SUBJECT one subject of --list\n"
+	"  --peer-dev DEV the device of the second process, in the subject process\n"
 	"Exit status: 0 all passed, 1 a check failed, 2 misuse, 77 no device.\n";
 
 static struct ibv_context *open_named(const char *name)
@@ -111,7 +112,7 @@ static int run(struct conf *c, const char *only)
 		s->run(c);
 	}
 	if (!ran) {
-		fprintf(stderr, "conformance: no subject %s; --list shows them\n", only);
+		fprintf(stderr, "conform: no subject %s; --list shows them\n", only);
 		return MISUSE;
 	}
 	printf("1..%d\n# %d passed, %d failed, %d differ, %d skipped\n", c->n,
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
 		{ "list", no_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "peer", required_argument, NULL, 'P' },
+		{ "peer-dev", required_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct conf c = { .port_num = 1, .gid_index = -1 };
@@ -146,6 +148,8 @@ int main(int argc, char **argv)
 			c.port_num = (uint8_t)atoi(optarg);
 		else if (o == 'g')
 			c.gid_index = atoi(optarg);
+		else if (o == 'D')
+			c.peer_dev = optarg;
 		else if (o == 'o')
 			only = optarg;
 		else if (o == 'P')	/* not for people: the other process of process.c */

@@ -23,7 +23,7 @@ static void exec_peer(struct conf *c, int fd)
 	snprintf(num[1], sizeof(num[1]), "%d", c->port_num);
 	snprintf(num[2], sizeof(num[2]), "%d", c->grh ? c->gid_index : -1);
 	execl("/proc/self/exe", "conform", "--peer", num[0], "-i", num[1], "-g", num[2], "-d",
-	      ibv_get_device_name(c->ctx->device), NULL);
+	      c->peer_dev ? c->peer_dev : ibv_get_device_name(c->ctx->device), NULL);
 	_exit(127);
 }
 
@@ -50,6 +50,9 @@ int peer_start(struct conf *c, struct peer *p)
 	p->qpn = (uint32_t)hello.v;
 	p->addr = hello.w;
 	p->rkey = hello.x;
+	p->lid = (uint16_t)hello.y;
+	p->gid = hello.gid;
+	p->own_gid = c->gid;
 	return hello.v > 0 ? 0 : -1;
 }
 
@@ -67,7 +70,7 @@ void peer_stop(struct peer *p)
 
 struct peer_answer peer_do(struct peer *p, int op, uint64_t a, uint64_t b, uint32_t n)
 {
-	struct peer_cmd cmd = { .op = op, .a = a, .b = b, .n = n };
+	struct peer_cmd cmd = { .op = op, .a = a, .b = b, .n = n, .gid = p->own_gid };
 	struct pollfd fd = { .fd = p->fd, .events = POLLIN };
 	struct peer_answer answer;
 
@@ -103,14 +106,24 @@ static int side_open(struct side *s)
 	return s->e.qp ? 0 : -1;
 }
 
-static int connect_to(struct side *s, uint32_t qpn)
+struct conf conf_towards(const struct conf *c, uint16_t lid, const union ibv_gid *gid)
 {
+	struct conf there = *c;
+
+	there.port.lid = lid;
+	there.gid = *gid;
+	return there;
+}
+
+static int connect_to(struct side *s, const struct peer_cmd *cmd)
+{
+	struct conf there = conf_towards(s->c, (uint16_t)cmd->b, &cmd->gid);
 	struct ibv_wc wc;
 	int rc = qp_set(s->e.qp, IBV_QPS_RESET);
 
 	while (ibv_poll_cq(s->e.rcq, 1, &wc) > 0 || ibv_poll_cq(s->e.scq, 1, &wc) > 0)
 		;
-	return rc ? rc : qp_up(s->c, &s->o, s->e.qp, IBV_QPS_RTS, qpn);
+	return rc ? rc : qp_up(&there, &s->o, s->e.qp, IBV_QPS_RTS, (uint32_t)cmd->a);
 }
 
 static int send_back(struct side *s, uint64_t off, uint32_t len)
@@ -159,11 +172,12 @@ static void serve_one(struct side *s, const struct peer_cmd *cmd, struct peer_an
 {
 	switch (cmd->op) {
 	case PEER_HELLO:
-		*out = (struct peer_answer){ s->e.qp->qp_num, (uintptr_t)s->e.buf, s->e.mr->rkey,
-					     0, 0 };
+		*out = (struct peer_answer){ .v = s->e.qp->qp_num, .w = (uintptr_t)s->e.buf,
+					     .x = s->e.mr->rkey, .y = s->c->port.lid,
+					     .gid = s->c->gid };
 		break;
 	case PEER_CONNECT:
-		out->v = connect_to(s, (uint32_t)cmd->a);
+		out->v = connect_to(s, cmd);
 		break;
 	case PEER_RECV:
 		out->v = post_recv(&s->e, cmd->a, (uint32_t)cmd->b, cmd->n);
@@ -204,7 +218,7 @@ int peer_serve(struct conf *c, int fd)
 	if (side_open(&s))
 		return 1;
 	while (recv(fd, &cmd, sizeof(cmd), 0) == sizeof(cmd)) {
-		struct peer_answer out = { 0, 0, 0, 0, 0 };
+		struct peer_answer out = { .v = 0 };
 
 		serve_one(&s, &cmd, &out);
 		if (send(fd, &out, sizeof(out), MSG_NOSIGNAL) != sizeof(out))

@@ -19,15 +19,16 @@ struct both {
 static int join(struct both *b)
 {
 	struct pair *p = &b->p;
+	struct conf there = conf_towards(p->c, b->peer.lid, &b->peer.gid);
 	struct ibv_wc wc;
 
 	if (qp_set(p->a.qp, IBV_QPS_RESET))
 		return -1;
 	while (ibv_poll_cq(p->a.scq, 1, &wc) > 0 || ibv_poll_cq(p->a.rcq, 1, &wc) > 0)
 		;
-	if (peer_do(&b->peer, PEER_CONNECT, p->a.qp->qp_num, 0, 0).v)
+	if (peer_do(&b->peer, PEER_CONNECT, p->a.qp->qp_num, p->c->port.lid, 0).v)
 		return -1;
-	return qp_up(p->c, &p->o, p->a.qp, IBV_QPS_RTS, b->peer.qpn);
+	return qp_up(&there, &p->o, p->a.qp, IBV_QPS_RTS, b->peer.qpn);
 }
 
 static int post_peer(struct both *b, enum ibv_wr_opcode op, uint32_t off, uint32_t len,

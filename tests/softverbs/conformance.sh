@@ -44,6 +44,8 @@ soft0:async=7
 soft0:delay=20us+exp(10us),seed=3
 soft0:atomic=hca,max_rd_atomic=1
 soft0:atomic=none
+soft0:mode=pvm;soft1:lid=7,gids=fe80::7 --peer-dev soft1 --only process
+soft0:link=eth,gids=10.0.0.1;soft1:link=eth,gids=10.0.0.2 --peer-dev soft1 --only process
 soft0:pkeys=0xffff|0x8001|0x0001
 END
 exit $failed
