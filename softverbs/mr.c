@@ -44,7 +44,7 @@ static void mr_slot_free(struct sv_mr_sh *mr)
 
 /*
  * After the key is gone no new request finds it; requests that found it before hold the lock of a
- * QP of ours. Once each of those locks was seen free, nothing touches the memory any more.
+ * QP of ours. Once each of those locks was free, nothing touches the memory any more.
  */
 static void mr_quiesce(void)
 {
@@ -55,14 +55,14 @@ static void mr_quiesce(void)
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-	for (uint32_t i = 0; i < SV_OBJECTS; i++) {
+	for (uint32_t i = 0; i < __atomic_load_n(&sv_qp_high, __ATOMIC_ACQUIRE); i++) {
 		uint64_t off = __atomic_load_n(&sv_qp_offs[i], __ATOMIC_ACQUIRE);
 		struct sv_qp_sh *sh = off ? sv_at(sv_self, off) : NULL;
-		uint32_t word = sh ? __atomic_load_n(&sh->lock.word, __ATOMIC_ACQUIRE) : 0;
 
-		while (word && sv_alive(word) &&
-		       __atomic_load_n(&sh->lock.word, __ATOMIC_ACQUIRE) == word)
-			sv_pause();
+		if (!sh || !__atomic_load_n(&sh->lock.word, __ATOMIC_ACQUIRE))
+			continue;
+		sv_lock(&sh->lock);
+		sv_unlock(&sh->lock);
 	}
 }
 

@@ -15,6 +15,7 @@
 struct sv_qp *sv_qps[SV_OBJECTS];
 uint64_t sv_qp_offs[SV_OBJECTS];
 struct sv_lock sv_tables;
+uint32_t sv_qp_high;
 static uint32_t next_idx, nqps;
 
 static uint32_t pow2(uint32_t n)
@@ -45,6 +46,7 @@ static int qp_enter(struct sv_qp *qp, uint32_t max)
 	int ret = ENOMEM;
 
 	sv_lock(&sv_tables);
+	next_idx = nqps ? next_idx : 0;
 	for (uint32_t n = 0; n < SV_OBJECTS && nqps < max && ret; n++) {
 		uint32_t i = next_idx++ % SV_OBJECTS;
 
@@ -53,6 +55,8 @@ static int qp_enter(struct sv_qp *qp, uint32_t max)
 		qp->sh->idx = i;
 		__atomic_store_n(&sv_qps[i], qp, __ATOMIC_RELEASE);
 		__atomic_store_n(&sv_qp_offs[i], qp->off, __ATOMIC_RELEASE);
+		if (i >= sv_qp_high)
+			__atomic_store_n(&sv_qp_high, i + 1, __ATOMIC_RELEASE);
 		nqps++;
 		ret = 0;
 	}

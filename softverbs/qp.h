@@ -40,6 +40,7 @@ static inline struct sv_wqe *sv_wqe(const struct sv_qp *qp, uint32_t i)
 
 extern struct sv_qp *sv_qps[SV_OBJECTS];
 extern uint64_t sv_qp_offs[SV_OBJECTS];	/* of the shared half, never unmapped */
+extern uint32_t sv_qp_high;		/* entries from here on were never used */
 extern struct sv_srq *sv_srqs[SV_OBJECTS];
 
 #endif

@@ -93,6 +93,20 @@ static int early(void)
 	return seconds() - t0 < 0.1;
 }
 
+/* What completed early still has its slot until it took effect: the queue is no longer than asked. */
+static int early_full(void)
+{
+	struct ibv_wc wc;
+	int n = 0;
+
+	open_pair();
+	while (n < 1000 && !post(&a, IBV_WR_RDMA_WRITE, 1, a.buf, 8, &to, 0, IBV_SEND_SIGNALED)) {
+		CHECK(ibv_poll_cq(a.cq, 1, &wc) == 1 && !wc.status);
+		n++;
+	}
+	return n != 64;
+}
+
 /* An unreliable order between two QPs: with 2000 tries each one is first at times. */
 static int out_of_step(void)
 {
@@ -130,6 +144,7 @@ CASE(reuse, "soft0:async=1")
 CASE(full, "soft0:async=2")
 CASE(sleeper, "soft0:async=3")
 CASE(early, "soft0:complete=post,delay=100ms")
+CASE(early_full, "soft0:complete=post,delay=10s")
 CASE(out_of_step, "soft0:async=4")
 
 int main(void)
@@ -137,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reuse),	cmocka_unit_test(test_full),
 		cmocka_unit_test(test_sleeper), cmocka_unit_test(test_early),
+		cmocka_unit_test(test_early_full),
 		cmocka_unit_test(test_out_of_step),
 	};
 

@@ -46,6 +46,28 @@ static int beside(void)
 	return 0;
 }
 
+/* Registered pages are the parent's alone: a child that touches them is told so by a signal. */
+static int apart(void)
+{
+	struct end a, b;
+	int status;
+	pid_t pid;
+
+	pair_open(&a, &b, IBV_QPT_RC, 8192, NULL);
+	b.buf[0] = 1;
+	pid = fork();
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);	/* sanitizers catch it */
+		b.buf[0] = 2;
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV && b.buf[0] == 1);
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
 /* The child may open the device for itself, and the parent's QPs work on. */
 static int both(void)
 {
@@ -201,6 +223,7 @@ static void test_both(void **state)
 	assert_int_equal(in_child("soft0", both), 0);
 }
 
+CASE(apart)
 CASE(spawn)
 CASE(orphan)
 CASE(overlap)
@@ -216,9 +239,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_beside),	   cmocka_unit_test(test_both),
-		cmocka_unit_test(test_spawn),	   cmocka_unit_test(test_orphan),
-		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_odd_memory),
-		cmocka_unit_test(test_odd_memory_pvm),
+		cmocka_unit_test(test_apart),	   cmocka_unit_test(test_spawn),
+		cmocka_unit_test(test_orphan),	   cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_odd_memory), cmocka_unit_test(test_odd_memory_pvm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  * Sizes: 10,000 QPs in one process, much memory registered (SOFT_MIB, default 64, the goal is
  * 1024), 64 processes at once, many one after the other (SOFT_PROCESSES, default 100). Objects and memory are all given back.
  */
+#include <sys/stat.h>
+
 #include "soft.h"
 
 #define QPS 10000
@@ -80,6 +82,27 @@ static int mrs(void)
 	return 0;
 }
 
+/* Memory that was registered and unmapped, again and again, is given back to the system. */
+static int pool(void)
+{
+	extern int sv_pool_fd(void);
+	struct stat st;
+	struct end e;
+
+	end_open(&e, "soft0");
+	for (int i = 0; i < 300; i++) {
+		end_memory(&e, 2 << 20);
+		memset(e.buf, 1, e.len);
+		CHECK(!ibv_dereg_mr(e.mr));
+		munmap(e.buf, e.len);
+	}
+	e.mr = NULL;
+	e.buf = NULL;
+	CHECK(!fstat(sv_pool_fd(), &st) && st.st_blocks * 512 < 256 << 20);
+	end_close(&e);
+	return 0;
+}
+
 static int exchange(void)
 {
 	struct end a, b;
@@ -134,6 +157,7 @@ static int in_turn(void)
 CASE(qps)
 CASE(memory)
 CASE(mrs)
+CASE(pool)
 CASE(at_once)
 CASE(in_turn)
 
@@ -141,8 +165,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_qps),	cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_mrs),	cmocka_unit_test(test_at_once),
-		cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_mrs),	cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_at_once), cmocka_unit_test(test_in_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
