@@ -74,6 +74,13 @@ static bool find(struct sv_qp *qp)
 #define WARM_MRS 64
 #define WARM_BYTES (16u << 20)
 
+static uint32_t pieces(const struct sv_mr_sh *mr)
+{
+	uint32_t n = __atomic_load_n(&mr->key, __ATOMIC_ACQUIRE) ? mr->npieces : 0;
+
+	return n < SV_PIECES ? n : SV_PIECES;
+}
+
 /* The peer's registered memory, as far as it is small, so that no page fault is left for a post. */
 static void warm_memory(struct sv_peer *p)
 {
@@ -82,7 +89,7 @@ static void warm_memory(struct sv_peer *p)
 	for (int i = 0; i < WARM_MRS && p->pool; i++) {
 		const struct sv_mr_sh *mr = &p->arena->mr[i];
 
-		for (uint32_t k = 0; mr->key && k < mr->npieces && k < SV_PIECES; k++) {
+		for (uint32_t k = 0; k < pieces(mr); k++) {
 			uint64_t len = mr->piece[k].end - mr->piece[k].start;
 			int64_t at = mr->piece[k].pool & ~4095ll;
 
@@ -108,9 +115,8 @@ void sv_conn_warm(struct sv_qp *qp)
 	(void)*(volatile uint32_t *)&qp->dest->qpn;
 	(void)*(volatile uint8_t *)sv_at(qp->peer, qp->dest->ctx);
 	(void)*(volatile uint8_t *)sv_at(qp->peer, qp->dest->recv_cq);
-	if (!qp->peer->warm)
+	if (!__atomic_exchange_n(&qp->peer->warm, true, __ATOMIC_RELAXED))
 		warm_memory(qp->peer);
-	qp->peer->warm = true;
 }
 
 static bool listens(uint32_t state)
