@@ -23,7 +23,7 @@ endif
 
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Wmissing-prototypes -Wshadow -Werror
-CPPFLAGS += -D_GNU_SOURCE -Icommon -DVERBSPERF_VERSION='"$(VERSION)"' \
+CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Icommon -DVERBSPERF_VERSION='"$(VERSION)"' \
 	    -DVERBSPERF_DATE='"$(DATE)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) -fPIC -pthread $(CFLAGS) $(SANFLAGS) -MMD -MP
 ifneq ($(SAN),)

@@ -175,6 +175,12 @@ static int take_plan(struct bench *b, json_t *m, struct error *err)
 	    candidate_choice_from_json(json_object_get(m, "server"), &b->devices.list,
 				       &b->pair.server))
 		return error_set(err, EXIT_PEER, EPROTO, "a plan for devices that are not there");
+	if (candidate_check(&b->remote_ports, &b->devices.list, &b->pair))
+		return error_set(err, EXIT_PEER, EPROTO, "a plan for ports that cannot talk");
+	if (plan_dump_too_long(&b->set))
+		return error_set(err, EXIT_MISUSE, 0,
+				 "the server's -U or -H keeps at most %llu samples, and the client asks "
+				 "for more laps", PLAN_SAMPLES_MAX);
 	if (check_memory(b, err))
 		return -1;
 	return take_cpu_plan(b, m, err);

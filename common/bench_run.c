@@ -142,6 +142,11 @@ static int server_size(struct bench *b, struct lap_run *r, struct lap_result *re
 	laps_run_server(r, &b->store, b->program->loops, post_how(b, r), b->clock, &goal);
 	note_end(b, w);
 	bench_passed("run");
+	if (w->end == WAIT_OK && laps_server_full(r, &b->store, &goal)) {
+		error_warn(err, "the run ended early: its samples fill the memory that is kept for "
+			   "them");
+		b->interrupted = true;
+	}
 	if (b->interrupted && w->end != WAIT_FAILED) {
 		w->end = WAIT_INTERRUPT;
 		control_send(&b->control, control_message("interrupt"), deadline_in(NS_PER_S), err);

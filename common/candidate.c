@@ -157,3 +157,20 @@ int candidate_pick(const struct candidate_list *client, const struct candidate_l
 		snprintf(why, cap, "%s", reason_text(s.reason));
 	return -ENOENT;
 }
+
+int candidate_check(const struct candidate_list *client, const struct candidate_list *server,
+		    struct candidate_pair *pair)
+{
+	const struct candidate *a = &client->v[pair->client.candidate];
+	const struct candidate *b = &server->v[pair->server.candidate];
+	int gid_a = pair->client.gid, gid_b = pair->server.gid;
+
+	if (a->link != b->link || (gid_a < 0) != (gid_b < 0) ||
+	    !pkeys_talk(a->pkeys[pair->client.pkey_index], b->pkeys[pair->server.pkey_index],
+			OPTION_AUTO))
+		return -EINVAL;
+	if (a->link == LINK_IB)
+		return a->prefix == b->prefix ? 0 : -EINVAL;
+	pair->routed = !gid_same_subnet(&a->gids[gid_a], &b->gids[gid_b]);
+	return gid_pair_rank(&a->gids[gid_a], &b->gids[gid_b]) ? 0 : -EINVAL;
+}

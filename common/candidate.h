@@ -61,6 +61,10 @@ void candidates_free(struct candidate_list *l);
 int candidate_pick(const struct candidate_list *client, const struct candidate_list *server,
 		   uint64_t pkey, struct candidate_pair *pair, char *why, size_t cap);
 
+/* A pair that the other end picked: 0 when the two can talk; sets pair->routed. -EINVAL. */
+int candidate_check(const struct candidate_list *client, const struct candidate_list *server,
+		    struct candidate_pair *pair);
+
 /* Indexes of two P_Keys that may talk, or -1. */
 int candidate_match_pkeys(const struct candidate *a, const struct candidate *b, uint64_t pkey,
 			  int *index_a, int *index_b);

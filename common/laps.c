@@ -111,6 +111,12 @@ static uint64_t kept_by_server(const struct lap_store *s)
 	return s->warmup + 2;
 }
 
+bool laps_server_full(const struct lap_run *r, const struct lap_store *s,
+		      const struct lap_goal *goal)
+{
+	return !s->histogram && goal->laps == UINT64_MAX && r->laps == s->kept + s->warmup;
+}
+
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum post_how how, enum clock_source clock, const struct lap_goal *goal)
 {

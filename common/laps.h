@@ -98,6 +98,10 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum post_how how, enum clock_source clock, const struct lap_goal *goal);
 
+/* A run by time whose server has no room for more samples. */
+bool laps_server_full(const struct lap_run *r, const struct lap_store *s,
+		      const struct lap_goal *goal);
+
 /* Cuts the warm-up by position and summarises. Server: @total laps, @warmup from the done frame. */
 int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result *out,
 		       struct error *err);

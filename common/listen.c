@@ -131,6 +131,9 @@ static void admit(struct listener *l, const struct error *err)
 		control_adopt(&s->control, fd);
 		s->deadline = deadline_in(STRANGER_NS);
 	}
+	/* Out of descriptors the connection stays in the queue, and poll() would not sleep. */
+	if ((errno == EMFILE || errno == ENFILE) && l->stranger_count)
+		drop_oldest(l, err);
 }
 
 /* Takes what one stranger sent. */

@@ -93,6 +93,11 @@ static const char *unfit(const struct settings *s)
 	return NULL;
 }
 
+bool plan_dump_too_long(const struct settings *s)
+{
+	return (s->unsorted || s->sorted) && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX;
+}
+
 int plan_apply(const struct option_program *p, json_t *plan, struct settings *s, char *why,
 	       size_t cap)
 {
@@ -165,6 +170,9 @@ int plan_validate(const struct settings *s, char *why, size_t cap)
 		snprintf(why, cap, "--iters and --duration both say when to end; give one of them");
 	else if (name)
 		snprintf(why, cap, "--detail keeps every lap: at most %llu with --iters",
+			 PLAN_SAMPLES_MAX);
+	else if (plan_dump_too_long(s))
+		snprintf(why, cap, "-U and -H keep every sample: at most %llu with --iters",
 			 PLAN_SAMPLES_MAX);
 	return *why ? -EINVAL : 0;
 }

@@ -30,6 +30,9 @@ uint64_t plan_memory(const struct settings *s, bool dumps);
 /* Above this many laps a run keeps a histogram and no samples. */
 #define PLAN_SAMPLES_MAX 100000000ull
 
+/* -U or -H of this end, which keep every sample, and more laps than can be kept. */
+bool plan_dump_too_long(const struct settings *s);
+
 /* How many laps of samples are kept; 0: a histogram. @dumps: the samples are wanted one by one. */
 uint64_t plan_kept_laps(const struct settings *s, bool dumps);
 

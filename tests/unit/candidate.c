@@ -85,6 +85,48 @@ static void check_pick(const struct row *r, const struct candidate_pair *p)
 			 is[0], is[1], is[2], is[3], is[4], is[5], p->routed ? ", routed" : "");
 }
 
+/* What was picked passes at the other end; the same with a GID that was not picked does not. */
+static void check_accepted(const struct row *r, const struct candidate_list *client,
+			   const struct candidate_list *server, const struct candidate_pair *picked)
+{
+	struct candidate_pair p = *picked;
+
+	p.routed = !r->routed;
+	if (candidate_check(client, server, &p) ||
+	    (client->v[p.client.candidate].link == LINK_ETHERNET && p.routed != r->routed))
+		fail_msg("%s: the pair is refused by the other end", r->what);
+	p.client.gid = p.client.gid < 0 ? 0 : -1;
+	if (candidate_check(client, server, &p) != -EINVAL)
+		fail_msg("%s: a GRH on one end only is taken", r->what);
+}
+
+/* Types, families and P_Keys that do not fit are refused, whoever picked them. */
+static void test_check(void **state)
+{
+	static const struct gid_entry v1 = { .type = V1, .gid.raw = { 0xfd, [15] = 1 } };
+	static const struct gid_entry v2 = { .type = V2, .gid.raw = { 0xfd, [15] = 2 } };
+	struct candidate a = { .link = LINK_ETHERNET, .gid_count = 1, .gids = { v2 },
+			       .pkey_count = 2, .pkeys = { 0xffff, 0x7fff } };
+	struct candidate b = { .link = LINK_ETHERNET, .gid_count = 2, .gids = { v2, v1 },
+			       .pkey_count = 2, .pkeys = { 0x7fff, 0x8001 } };
+	struct candidate_list client = { &a, 1 }, server = { &b, 1 };
+	struct candidate_pair p = { { 0, 0, 0 }, { 0, 0, 0 }, false };
+
+	(void)state;
+	assert_int_equal(candidate_check(&client, &server, &p), 0);
+	p.server.gid = 1;
+	assert_int_equal(candidate_check(&client, &server, &p), -EINVAL);
+	p.server.gid = 0;
+	p.server.pkey_index = 1;
+	assert_int_equal(candidate_check(&client, &server, &p), -EINVAL);
+	p.server.pkey_index = 0;
+	p.client.pkey_index = 1; /* two limited members */
+	assert_int_equal(candidate_check(&client, &server, &p), -EINVAL);
+	p.client.pkey_index = 0;
+	b.link = LINK_IB;
+	assert_int_equal(candidate_check(&client, &server, &p), -EINVAL);
+}
+
 static void check_row(const struct row *r)
 {
 	struct candidate_list client = fill_list(r->client), server = fill_list(r->server);
@@ -95,9 +137,10 @@ static void check_row(const struct row *r)
 
 	if (rc != (r->why ? -ENOENT : 0))
 		fail_msg("%s: %d, %s", r->what, rc, why);
-	if (!rc)
+	if (!rc) {
 		check_pick(r, &pair);
-	else if (strcmp(why, r->why))
+		check_accepted(r, &client, &server, &pair);
+	} else if (strcmp(why, r->why))
 		fail_msg("%s: \"%s\"", r->what, why);
 	candidates_free(&client);
 	candidates_free(&server);
@@ -278,7 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_infiniband), cmocka_unit_test(test_link_layers),
 		cmocka_unit_test(test_gids),	   cmocka_unit_test(test_pkeys),
-		cmocka_unit_test(test_small_buffer),
+		cmocka_unit_test(test_small_buffer), cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests_name("candidate", tests, NULL, NULL);

@@ -249,6 +249,10 @@ static void test_validate(void **state)
 		{ { "-D", "1s", "-n", "1000" }, "--iters and --duration" },
 		{ { "-m", "1000" }, "--mtu 1000 is no path MTU" },
 		{ { "--detail", "-n", "100000001" }, "--detail" },
+		{ { "-U", "-n", "100000000" }, NULL },
+		{ { "-U", "-n", "100000001" }, "-U and -H keep every sample" },
+		{ { "-H", "-n", "100000001" }, "-U and -H keep every sample" },
+		{ { "-U", "-D", "1h" }, NULL },
 	};
 	struct settings s;
 	char why[256];
