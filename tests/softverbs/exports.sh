@@ -3,6 +3,7 @@
 # Every symbol that the installed libibverbs exports is interposed, or is on the pass list below
 # because it looks at no context of ours. A new one fails here, by its name: look at what it does
 # with its context, then write it or list it.
+# shellcheck source=tests/softverbs/lib.sh
 . "$(dirname "$0")/lib.sh"
 need nm
 

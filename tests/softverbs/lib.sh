@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Sourced by the shell tests: TAP, and pairs of programs over softverbs on loopback.
 
@@ -44,12 +45,12 @@ pair() {
 	spec=$1
 	shift
 	port=$((port + 1))
-	timeout "${LIMIT:-30}" taskset -c $cpu0 "$soft" -d "$spec" "$@" -p $port \
+	timeout "${LIMIT:-30}" taskset -c $cpu0 "$soft" -d "$spec" "$@" -p "$port" \
 		>"$tmp/server" 2>&1 &
 	server=$!
 	for _ in 1 2 3 4 5 6 7 8 9 10; do	# refused until the server listens
 		sleep 0.2
-		timeout "${LIMIT:-30}" taskset -c $cpu1 "$soft" -d "$spec" "$@" -p $port 127.0.0.1 \
+		timeout "${LIMIT:-30}" taskset -c $cpu1 "$soft" -d "$spec" "$@" -p "$port" 127.0.0.1 \
 			>"$tmp/client" 2>&1
 		rc=$?
 		grep -qi "connection refused\|couldn't connect\|Couldn't connect" "$tmp/client" || break

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Debian's perftest, unmodified, over softverbs.
+# shellcheck source=tests/softverbs/lib.sh
 . "$(dirname "$0")/lib.sh"
 need ib_write_lat
 
 # With -a the tool measures the clock anew for each size, which is slow under load.
-LIMIT=300
+export LIMIT=300
 
 # The smallest time of a latency table is a positive number below a second.
 sane_lat() {

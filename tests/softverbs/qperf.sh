@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Debian's qperf, unmodified, over softverbs. Its server serves all tests.
+# shellcheck source=tests/softverbs/lib.sh
 . "$(dirname "$0")/lib.sh"
 need qperf
 
 port=$((port + 1))
-taskset -c $cpu0 timeout 170 "$soft" qperf -lp $port >"$tmp/server" 2>&1 &
+taskset -c $cpu0 timeout 170 "$soft" qperf -lp "$port" >"$tmp/server" 2>&1 &
 server=$!
 sleep 0.5
 
 q() {	# q TEST: a line "key  =  value unit" that is not zero
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		timeout 60 taskset -c $cpu1 "$soft" qperf -lp $port -t "${QPERF_TIME:-1}" \
+		timeout 60 taskset -c $cpu1 "$soft" qperf -lp "$port" -t "${QPERF_TIME:-1}" \
 			127.0.0.1 "$1" >"$tmp/client" 2>&1
 		rc=$?
 		grep -q 'failed to connect' "$tmp/client" || break

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Debian's ibverbs-utils, unmodified, over softverbs.
+# shellcheck source=tests/softverbs/lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibv_devinfo
 
@@ -47,6 +48,6 @@ pkill -TERM -P $watch
 wait $watch
 rc=$?
 cp "$tmp/out" "$tmp/client"
-grep -qi 'port' "$tmp/out" && [ $rc = 143 -o $rc = 124 ]
+grep -qi 'port' "$tmp/out" && { [ "$rc" = 143 ] || [ "$rc" = 124 ]; }
 tap $? "ibv_asyncwatch sees a planted event and ends by SIGTERM"
 finish
