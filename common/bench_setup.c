@@ -62,6 +62,13 @@ int bench_use_pair(struct bench *b)
 {
 	int keep = bench_choice(b)->candidate;
 	struct ibv_context *ctx = b->devices.contexts[keep];
+	const struct candidate *port = bench_port(b);
+
+	if (port->link == LINK_IB && b->set.path_bits >> port->lmc)
+		return error_set(b->err, EXIT_MISUSE, 0,
+				 "--path-bits %llu: %s port %u has LMC %u, so at most %u",
+				 (unsigned long long)b->set.path_bits, port->device, port->port,
+				 port->lmc, (1u << port->lmc) - 1);
 
 	device_close_others(&b->devices, keep);
 	if (b->pair.routed)
@@ -109,6 +116,7 @@ static void fill_wish(struct bench *b)
 		.area = largest,
 		.access = b->program->access,
 		.allocator = s->hugepages ? &memory_hugepages : &memory_pages,
+		.limits = &b->facts.attr,
 	};
 }
 
@@ -128,6 +136,7 @@ int bench_allocate(struct bench *b)
 	struct ibv_context *ctx = b->devices.contexts[bench_choice(b)->candidate];
 	uint64_t start;
 
+	b->err->stage = "endpoints";
 	if (b->yield)
 		error_warn(b->err, "both ends have one CPU: they yield it while waiting, and the "
 			   "figures contain the switches");

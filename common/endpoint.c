@@ -107,11 +107,48 @@ static struct ibv_qp *bisect_inline(struct endpoint *e, const struct endpoint_wi
 	return qp;
 }
 
+static const struct {
+	enum ibv_qp_type type;
+	const char *name;
+} qp_types[] = { { IBV_QPT_RC, "RC" }, { IBV_QPT_UC, "UC" }, { IBV_QPT_UD, "UD" } };
+
+/* Tries the smallest QP of each type: false when @wish's is not among those that work. */
+static bool type_works(struct endpoint *e, const struct endpoint_wish *wish, const char **name,
+		       char *others, size_t cap)
+{
+	struct endpoint_wish least = *wish;
+	bool works = false;
+	size_t len = 0;
+
+	least.tx_depth = least.rx_depth = 1;
+	*others = '\0';
+	for (size_t i = 0; i < sizeof(qp_types) / sizeof(qp_types[0]); i++) {
+		struct ibv_qp *qp;
+		uint32_t granted;
+
+		if (qp_types[i].type == wish->type)
+			*name = qp_types[i].name;
+		least.type = qp_types[i].type;
+		qp = create_qp(e, &least, 0, POST_SEND, &granted);
+		if (!qp)
+			continue;
+		ibv_destroy_qp(qp);
+		works |= least.type == wish->type;
+		len += (size_t)snprintf(others + len, cap - len, "%s%s", len ? ", " : "",
+					qp_types[i].name);
+	}
+	return works || !*others;
+}
+
 static int creation_failed(struct endpoint *e, const struct endpoint_wish *wish, int errnum,
 			   struct error *err)
 {
-	const char *type = wish->type == IBV_QPT_RC ? "RC" : wish->type == IBV_QPT_UC ? "UC" : "UD";
+	const char *type = "?";
+	char others[16];
 
+	if (!type_works(e, wish, &type, others, sizeof(others)))
+		return error_set(err, EXIT_MISUSE, errnum, "%s has no %s queue pairs, only %s",
+				 ibv_get_device_name(e->ctx->device), type, others);
 	if (wish->post == POST_WR)
 		return error_set(err, EXIT_MISUSE, errnum,
 				 "%s has no %s queue pair with the ibv_wr_* calls; leave out --post wr",
@@ -158,12 +195,33 @@ static void choose_psns(struct endpoint *e)
 		e->psns[i] &= 0xffffff;
 }
 
+/* Beyond a limit the library only says EINVAL. */
+static int check_limits(const struct endpoint *e, const struct endpoint_wish *wish, int entries,
+			struct error *err)
+{
+	const char *name = ibv_get_device_name(e->ctx->device);
+	const struct ibv_device_attr *a = wish->limits;
+
+	if (!a)
+		return 0;
+	if (a->max_qp_wr > 0 && wish->tx_depth > (unsigned int)a->max_qp_wr)
+		return error_set(err, EXIT_MISUSE, 0, "--tx-depth %u: %s allows at most %d",
+				 wish->tx_depth, name, a->max_qp_wr);
+	if (a->max_cqe > 0 && entries > a->max_cqe)
+		return error_set(err, EXIT_MISUSE, 0,
+				 "a completion queue of %d entries is needed, %s allows %d: a smaller "
+				 "--tx-depth", entries, name, a->max_cqe);
+	return 0;
+}
+
 int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
 	int entries = (int)(wish->qps * (wish->tx_depth + wish->rx_depth));
 	uint32_t granted;
 
 	e->inline_asked = (uint32_t)wish->inline_size;
+	if (check_limits(e, wish, entries, err))
+		return -1;
 	e->cq = ibv_create_cq(e->ctx, entries, NULL, NULL, 0);
 	if (!e->cq)
 		return error_set(err, EXIT_FAILED, errno, "ibv_create_cq of %d entries", entries);

@@ -29,6 +29,7 @@ struct endpoint_wish {
 	size_t area;            /* bytes of the send area and of the receive area each */
 	int access;             /* IBV_ACCESS_... of the memory region */
 	const struct memory_allocator *allocator;
+	const struct ibv_device_attr *limits; /* of the device, or NULL: not looked at */
 };
 
 struct endpoint {

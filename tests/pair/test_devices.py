@@ -147,6 +147,7 @@ MUTE = [
     ("soft0:pkeys=0x8002", "soft0:pkeys=0x8001", [], "no P_Key in common"),
     ("soft0:pkeys=0x0001", "soft0:pkeys=0x0001", [], "no P_Key in common of which one is a full member"),
     ("soft0", "soft0", ["--pkey", "0x8001"], "P_Key"),
+    ("soft0:lmc=2", "soft0:lmc=1", ["--path-bits", 3], "--path-bits 3: soft0 port 1 has LMC 1, so at most 1"),
 ]
 
 
@@ -169,23 +170,45 @@ FAILS = [
     ("soft0:fail=alloc_pd@1", [], "ibv_alloc_pd.*Cannot allocate memory"),
     ("soft0:fail=reg_mr@1:ENOMEM", [], r"registering .*locked memory.*ulimit -l.*Cannot allocate memory"),
     ("soft0:fail=reg_mr@1:EPERM", [], r"registering .*locked memory.*ulimit -l.*Operation not permitted"),
-    ("soft0:max_cqe=4", [], "ibv_create_cq|max_cqe"),
-    ("soft0:max_qp_wr=10", [], "ibv_create_qp.*depth 16|max_qp_wr"),
-    ("soft0:types=UC|UD", [], "ibv_create_qp.*RC"),
+]
+
+# The same, but a wish that this device cannot fulfil is misuse on both ends.
+MISUSE = [
+    ("soft0:max_cqe=4", [], "a completion queue of 16 entries is needed, soft0 allows 4"),
+    ("soft0:max_qp_wr=10", [], "--tx-depth 16: soft0 allows at most 10"),
+    ("soft0:max_qp_wr=10", ["--post", "send"], "--tx-depth 16: soft0 allows at most 10"),
+    ("soft0:types=UC|UD", [], "soft0 has no RC queue pairs, only UC, UD"),
 ]
 
 
-@table("{0} on the {2}: says so on both ends", [(*f[:2], who, f[2]) for f in FAILS
-                                               for who in ("client", "server")])
-def fails(spec, args, who, reason):
+def both(rows):
+    return [(who, *row) for row in rows for who in ("client", "server")]
+
+
+@table("{1} on the {0}: says so on both ends", both(FAILS))
+def fails(who, spec, args, reason):
+    judge_failure(who, spec, args, reason, (1, 4) if who == "server" else (4, 1))
+
+
+@table("{1} on the {0}, client {2}: misuse on both ends", both(MISUSE))
+def misuse(who, spec, args, reason):
+    judge_failure(who, spec, args, reason, (2, 2))
+
+
+@case("path bits above the server's LMC: misuse on both ends")
+def path_bits():
+    judge_failure("server", "soft0:lmc=1", ["--path-bits", 3], "so at most 1", (2, 2), "soft0:lmc=2")
+
+
+def judge_failure(who, spec, args, reason, codes, other="soft0"):
     need_softverbs(spec)
-    specs = {"server_spec" if who == "server" else "client_spec": spec}
-    codes = (1, 4) if who == "server" else (4, 1)
+    specs = {"server_spec" if who == "server" else "client_spec": spec,
+             "client_spec" if who == "server" else "server_spec": other}
     s, c = pair(["--json"], ["--json", "-n", 20, *args], codes=codes, **specs)
     for p in s, c:
         one_message("the reason", p, reason)
         true("results are empty", document(p)["results"] == [])
-    has("the peer's words", (c if who == "server" else s).err, "peer failed at ")
+    has("the peer's words", (c if who == "server" else s).err, "peer failed at (endpoints|plan): ")
 
 
 if __name__ == "__main__":
