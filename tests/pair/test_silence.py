@@ -4,7 +4,7 @@
 import signal
 import time
 
-from ends import NOTICED, end_in_time, held_pair, running_pair
+from ends import LONG, NOTICED, end_in_time, held_pair, running_pair
 from output import Report
 from pair import SLOW, between, equal, has, main, table, true
 
@@ -21,6 +21,14 @@ def stopped(who):
     true("laps", Report(survivor.out).rows[0]["laps"] > 0)
     victim.kill(signal.SIGCONT)
     equal("exit code of the one that was stopped", victim.wait(NOTICED), 4)
+
+
+@table("--timeout of the {0} ends it while the other one is stopped, exit 6", [("client",), ("server",)])
+def timeout_in_silence(who):
+    limit = ["--timeout", f"{3 * SLOW}s"]
+    s, c = running_pair(limit if who == "server" else [], LONG + (limit if who == "client" else []))
+    (c if who == "server" else s).kill(signal.SIGSTOP)
+    between("seconds", end_in_time(s if who == "server" else c, 9 if SLOW == 1 else IDLE[1], 6), 0, IDLE[1])
 
 
 @table("5 s of SIGSTOP of the {0} are survived", [("client",), ("server",)])
