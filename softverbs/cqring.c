@@ -11,7 +11,7 @@
 #include "qp.h"
 #include "work.h"
 
-#define YIELD_POLLS 256
+#define YIELD_POLLS 64
 
 struct sv_chan_msg {
 	uint32_t idx, gen;

@@ -19,6 +19,7 @@
  * work; not when a CQ is armed, nor once it found that the program does not poll.
  */
 #define GRACE 500000ull
+#define GRACE_MAX 16000000ull	/* it grows as long as the program is seen to poll */
 #define LATE 200000ull
 #define LINGER 20
 #define NEAR 300ull	/* so close that a poll waits for it, rather than be late by a poll */
@@ -29,7 +30,8 @@ static struct sv_lock list_lock;
 static pthread_mutex_t run_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t next_due = UINT64_MAX;	/* the earliest of the list, or before it */
 static uint64_t planned;		/* when the helper looks again, 0: it is at it */
-static uint32_t futex_word, own_runs;
+static uint64_t grace = GRACE;
+static uint32_t futex_word, own_runs, polled;
 static bool precise;	/* a hint between threads: no order is needed */
 
 static bool is_precise(void)
@@ -40,6 +42,22 @@ static bool is_precise(void)
 static void set_precise(bool on)
 {
 	__atomic_store_n(&precise, on, __ATOMIC_RELAXED);
+}
+
+static uint64_t get_grace(void)
+{
+	return __atomic_load_n(&grace, __ATOMIC_RELAXED);
+}
+
+/* Each look of the helper costs a program that polls some microseconds: ever fewer. */
+static void adapt(void)
+{
+	static uint32_t before;
+	uint32_t now = __atomic_load_n(&polled, __ATOMIC_RELAXED);
+	uint64_t g = now != before ? 2 * get_grace() : GRACE;
+
+	before = now;
+	__atomic_store_n(&grace, g < GRACE_MAX ? g : GRACE_MAX, __ATOMIC_RELAXED);
 }
 
 static void futex_wait(uint32_t value, uint64_t until)
@@ -80,7 +98,7 @@ void sv_work_add(struct sv_qp *qp, uint64_t due)
 	}
 	if (due < next_due)
 		__atomic_store_n(&next_due, due, __ATOMIC_SEQ_CST);
-	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (is_precise() ? 0 : 2 * GRACE);
+	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (is_precise() ? 0 : 2 * get_grace());
 	if (wake)	/* once: it is on its way */
 		__atomic_store_n(&planned, 0, __ATOMIC_SEQ_CST);
 	sv_unlock(&list_lock);
@@ -129,6 +147,8 @@ static struct sv_qp *pick(uint64_t now, uint64_t *due)
 /* Who does the work tells whether the program polls: if it does, the helper keeps out of the way. */
 static void learn(bool helper, uint64_t late)
 {
+	if (!helper)
+		__atomic_add_fetch(&polled, 1, __ATOMIC_RELAXED);
 	if (helper && late > LATE) {
 		set_precise(true);
 		own_runs = 0;
@@ -179,13 +199,13 @@ static uint64_t plan(unsigned int *idle)
 	if (!__atomic_load_n(&sv_work_count, __ATOMIC_SEQ_CST)) {
 		if (++*idle > LINGER)
 			return UINT64_MAX;
-		return now + 2 * GRACE;
+		return now + 2 * get_grace();
 	}
 	*idle = 0;
 	due = __atomic_load_n(&next_due, __ATOMIC_SEQ_CST);
 	if (is_precise())
 		return due;
-	return due > now + GRACE ? due + GRACE / 2 : now + GRACE;
+	return due > now + get_grace() ? due + get_grace() / 2 : now + get_grace();
 }
 
 struct start {
@@ -218,6 +238,7 @@ static void *helper(void *arg)
 		futex_wait(word, until);
 		__atomic_store_n(&planned, 0, __ATOMIC_SEQ_CST);
 		sv_work_run(true);
+		adapt();
 	}
 	return NULL;
 }
