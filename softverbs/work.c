@@ -98,7 +98,8 @@ void sv_work_add(struct sv_qp *qp, uint64_t due)
 	}
 	if (due < next_due)
 		__atomic_store_n(&next_due, due, __ATOMIC_SEQ_CST);
-	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) > due + (is_precise() ? 0 : 2 * get_grace());
+	wake = __atomic_load_n(&planned, __ATOMIC_SEQ_CST) >
+	       due + (is_precise() ? 0 : 2 * get_grace());
 	if (wake)	/* once: it is on its way */
 		__atomic_store_n(&planned, 0, __ATOMIC_SEQ_CST);
 	sv_unlock(&list_lock);
@@ -144,7 +145,7 @@ static struct sv_qp *pick(uint64_t now, uint64_t *due)
 	return found;
 }
 
-/* Who does the work tells whether the program polls: if it does, the helper keeps out of the way. */
+/* Who does the work tells whether the program polls: then the helper keeps out of the way. */
 static void learn(bool helper, uint64_t late)
 {
 	if (!helper)

@@ -209,7 +209,8 @@ static void send_rate(void)
 		if (block_of / (seconds() - t0) > best)
 			best = block_of / (seconds() - t0);
 	}
-	printf("%-44s %10.2f million a second (best block)\n", "8 B SEND from one thread", best / 1e6);
+	printf("%-44s %10.2f million a second (best block)\n", "8 B SEND from one thread",
+	       best / 1e6);
 }
 
 static void registration(void)
@@ -218,8 +219,8 @@ static void registration(void)
 	size_t len = 64u << 20;
 
 	for (int i = 0; i < 5 && me == 0; i++) {
-		uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-				  0);
+		uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		struct ibv_mr *mr;
 		double t0;
 
@@ -236,8 +237,8 @@ static void registration(void)
 		munmap(p, len);
 	}
 	if (me == 0)
-		printf("%-44s %10.1f ms, back %.1f ms\n", "registration of 64 MiB, touched", best * 1e3,
-		       back * 1e3);
+		printf("%-44s %10.1f ms, back %.1f ms\n", "registration of 64 MiB, touched",
+		       best * 1e3, back * 1e3);
 }
 
 static void pipe_lap(uint64_t v)

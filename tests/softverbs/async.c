@@ -93,7 +93,7 @@ static int early(void)
 	return seconds() - t0 < 0.1;
 }
 
-/* What completed early still has its slot until it took effect: the queue is no longer than asked. */
+/* What completed early has its slot until it took effect: the queue is no longer than asked. */
 static int early_full(void)
 {
 	struct ibv_wc wc;

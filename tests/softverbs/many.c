@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sizes: 10,000 QPs in one process, much memory registered (SOFT_MIB, default 64, the goal is
- * 1024), 64 processes at once, many one after the other (SOFT_PROCESSES, default 100). Objects and memory are all given back.
+ * 1024), 64 processes at once, many one after the other (SOFT_PROCESSES, default 100). Objects and
+ * memory are all given back.
  */
 #include <sys/stat.h>
 

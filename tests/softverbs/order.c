@@ -2,7 +2,8 @@
 /*
  * Last byte last: who sees the last word of a WRITE sees all of it, whole, both ways memory is
  * reached. Two processes; the writer fills each message with its number, the reader polls the
- * last word and looks at all the others. SOFT_CHECKS sets the messages a size (default: some hundreds or thousands).
+ * last word and looks at all the others. SOFT_CHECKS sets the messages a size (default: hundreds
+ * or thousands).
  */
 #include <sched.h>
 
