@@ -110,6 +110,79 @@ static void test_kill(void **state)
 }
 
 /* The survivor was the last process and took the segment away. */
+/* Dies while it writes and sends into the survivor, at times with the survivor's locks in hand. */
+static void attacker(void)
+{
+	struct end b;
+	struct ibv_wc wc;
+
+	alarm(60);
+	end_open(&b, "soft0");
+	end_memory(&b, 65536);
+	end_qp(&b, IBV_QPT_RC, 64);
+	sh->b = end_addr(&b);
+	sh->have_b = 1;
+	while (!sh->have_a)
+		usleep(100);
+	end_connect(&b, &sh->a, &knobs);
+	sh->connected = 1;
+	for (int i = 0;; i++) {
+		CHECK(!post(&b, i % 2 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE, 1, b.buf, 65536 >> i % 4 * 4,
+			    &sh->a, 0, IBV_SEND_SIGNALED));
+		CHECK(reap(&b, &wc, 20) && !wc.status);
+	}
+}
+
+/* The survivor goes on: it can post, poll, and take everything down. */
+static int outlive(void)
+{
+	struct end a;
+	struct ibv_wc wc;
+	double until;
+	pid_t pid;
+
+	memset(sh, 0, sizeof(*sh));
+	pid = fork();
+	if (!pid)
+		attacker();
+	end_open(&a, "soft0");
+	end_memory(&a, 65536);
+	end_qp(&a, IBV_QPT_RC, 64);
+	sh->a = end_addr(&a);
+	sh->have_a = 1;
+	while (!sh->connected)
+		usleep(100);
+	for (int i = 0; i < 64; i++)
+		CHECK(!post_recv(&a, 0, a.buf, 65536));
+	end_connect(&a, &sh->b, &knobs);
+	until = seconds() + 0.001 * (rand() % 20);
+	while (seconds() < until)
+		if (ibv_poll_cq(a.cq, 1, &wc) == 1)
+			CHECK(!post_recv(&a, 0, a.buf, 65536));
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	while (reap(&a, &wc, 0.001))
+		CHECK(!wc.status);
+	CHECK(!post(&a, IBV_WR_SEND, 9, a.buf, 8, NULL, 0, IBV_SEND_SIGNALED));
+	do {
+		CHECK(reap(&a, &wc, 20));
+	} while (wc.wr_id != 9);
+	CHECK(wc.status == IBV_WC_RETRY_EXC_ERR);
+	end_close(&a);
+	return 0;
+}
+
+static void test_outlive(void **state)
+{
+	int n = getenv("SOFT_KILLS") ? atoi(getenv("SOFT_KILLS")) : 20;
+
+	(void)state;
+	for (int i = 0; i < n; i++) {
+		srand((unsigned int)i);
+		assert_int_equal(in_child("soft0", outlive), 0);
+	}
+}
+
 static void test_clean(void **state)
 {
 	char path[64];
@@ -135,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_outlive),
 		cmocka_unit_test(test_clean),
 	};
 
