@@ -4,7 +4,8 @@
 # make check                 unit and pair tests of this build
 # make tests                 builds the test programs without running them
 # make install               PREFIX=/usr/local, DESTDIR=
-# make fuzz                  libFuzzer targets for FUZZ_SECONDS each (clang)
+# make fuzz                  libFuzzer targets for FUZZ_SECONDS in all (clang)
+# make soak                  what takes hours
 # make SAN=address,undefined | SAN=thread    the same in build/asan or build/tsan
 # make CC=clang ...
 
@@ -134,6 +135,13 @@ check: tests
 fuzz:
 	scripts/fuzz $(FUZZ_SECONDS)
 
+# What takes too long for scripts/test: hours. doc/soak.md keeps the last run.
+soak: tests
+	PAIR_STARTS=1000 tests/pair/test_connect.py
+	$(MAKE) SAN=address,undefined check
+	$(MAKE) fuzz FUZZ_SECONDS=3600
+	$(MAKE) soak-softverbs
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
@@ -144,7 +152,7 @@ clean:
 	rm -rf build
 
 comma := ,
-.PHONY: bench-softverbs soak-softverbs all tests check fuzz install clean
+.PHONY: bench-softverbs soak-softverbs soak all tests check fuzz install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
