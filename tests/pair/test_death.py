@@ -94,6 +94,20 @@ def told_to_end(sig, who, args, code):
     equal("laps of both", *(Report(p.out).rows[0]["laps"] for p in (s, c)))
 
 
+@case("SIGINT of the client, and a server that needs a second for its results: both end with 0")
+def slow_results():
+    s = server(hold="run")
+    c = client(s, *LONG, "-v")
+    c.wait_err("stage ready$")
+    time.sleep(1)
+    c.kill(signal.SIGINT)
+    s.wait_err("^HELD run$")
+    time.sleep(1)
+    s.kill(signal.SIGCONT)
+    for p in c, s:
+        equal(f"exit code of {p}", p.wait(NOTICED), 0)
+
+
 @case("SIGINT of a run with -U: every sample is printed")
 def interrupted_dump():
     s, c = running_pair(["-U"], [*MANY_LAPS, "-U"], SLOW_LAPS)
