@@ -112,6 +112,7 @@ $(B)/tests/bench_softverbs: $(B)/tests/bench/softverbs.o $(B)/lib/libsoftverbs.a
 
 # The goals in full, hours: 200 deaths, 10^7 checks a size, 1,000 processes, 1 GiB, 10^8 messages.
 soak-softverbs: tests
+	SOFT_ALL=1 tests/softverbs/conformance.sh
 	SOFT_KILLS=200 $(B)/tests/soft_kill
 	SOFT_PROCESSES=1000 SOFT_MIB=1024 $(B)/tests/soft_many
 	SOFT_MESSAGES=100000000 $(B)/tests/soft_stream
