@@ -9,6 +9,7 @@
 #define LOOK_FIRST_NS 200000ull
 #define LOOK_LATEST_NS (500 * NS_PER_MS)
 #define LOOK_MOST_NS (5 * NS_PER_MS)
+#define EVENT_NS (500 * NS_PER_MS) /* for the event behind a failed completion */
 
 static int end_with(struct wait *w, enum wait_end end)
 {
@@ -36,7 +37,26 @@ void wait_slow_end(struct wait *w, const struct wait_slow *s)
 }
 
 /* An event of our port, of a QP or CQ, or of the whole device ends the run; others do not. */
-static int take_async(struct wait *w)
+static bool event_is_ours(const struct wait *w, const struct ibv_async_event *e)
+{
+	switch (e->event_type) {
+	case IBV_EVENT_PORT_ERR:
+		return e->element.port_num == w->port;
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_SRQ_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* @cause: only an event that explains why a work request has failed. */
+static int take_async(struct wait *w, bool cause)
 {
 	struct ibv_async_event e;
 	const char *name;
@@ -45,22 +65,8 @@ static int take_async(struct wait *w)
 	if (ibv_get_async_event(w->async, &e))
 		return 0;
 	name = ibv_event_type_str(e.event_type);
-	switch (e.event_type) {
-	case IBV_EVENT_PORT_ERR:
-		ours = e.element.port_num == w->port;
-		break;
-	case IBV_EVENT_CQ_ERR:
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_DEVICE_FATAL:
-	case IBV_EVENT_SRQ_ERR:
-		ours = true;
-		break;
-	default:
-		ours = false;
-	}
+	ours = event_is_ours(w, &e) && (!cause || e.event_type == IBV_EVENT_PORT_ERR ||
+					e.event_type == IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&e);
 	if (!ours)
 		return 0;
@@ -118,7 +124,7 @@ static int look_around(struct wait *w)
 
 	if (poll(p, 2, 0) <= 0)
 		return 0;
-	if (p[1].revents && take_async(w))
+	if (p[1].revents && take_async(w, false))
 		return -1;
 	if (p[0].revents)
 		return take_message(w);
@@ -175,10 +181,38 @@ static const char *completion_hint(enum ibv_wc_status status)
 	}
 }
 
+static bool may_have_event(enum ibv_wc_status status)
+{
+	return status == IBV_WC_LOC_QP_OP_ERR || status == IBV_WC_WR_FLUSH_ERR ||
+	       status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_FATAL_ERR ||
+	       status == IBV_WC_GENERAL_ERR;
+}
+
+/*
+ * A port that goes down fails the work request first, and says why a little later. News of the
+ * peer may be the reason as well, and the caller takes them.
+ */
+static bool event_says_why(struct wait *w)
+{
+	struct pollfd p[2] = { { .fd = w->async->async_fd, .events = POLLIN },
+			       { .fd = w->control ? w->control->fd : -1, .events = POLLIN } };
+	uint64_t deadline = deadline_in(EVENT_NS);
+
+	while (poll(p, 2, deadline_poll_ms(deadline, 1000)) > 0) {
+		if (p[0].revents && take_async(w, true))
+			return true;
+		if (p[1].revents || deadline_passed(deadline))
+			return false;
+	}
+	return false;
+}
+
 int wait_bad_completion(struct wait *w, const struct ibv_wc *wc)
 {
 	const char *hint = completion_hint(wc->status);
 
+	if (w->async && may_have_event(wc->status) && event_says_why(w))
+		return -1;
 	error_set(w->err, EXIT_FAILED, 0,
 		  "work request %llu on QP 0x%06x failed: %s (status %d, vendor error 0x%x)%s%s",
 		  (unsigned long long)wc->wr_id, wc->qp_num, ibv_wc_status_str(wc->status),
