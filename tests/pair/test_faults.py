@@ -124,6 +124,12 @@ def event_elsewhere():
     judge_event(failing, other, False, "")
 
 
+@case("a port that goes down fails a work request: the event is the reason")
+def event_behind_status():
+    failing, other = ends("client", "soft0:event=PORT_ERR@30,err=LOC_QP_OP_ERR@30", "-n", 100, "--warmup", 0)
+    judge_event(failing, other, True, "port error")
+
+
 @case("PORT_ERR on the server ends both")
 def event_server():
     failing, other = ends("server", "soft0:event=PORT_ERR@20,delay=steps(19:300ms|24:0)", "-n", 40,
