@@ -6,6 +6,15 @@
 #include "laps.h"
 #include "wait_ops.h"
 
+/* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
+static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
+{
+	if (__builtin_expect(to >= from, 1))
+		return to - from;
+	r->backwards++;
+	return 0;
+}
+
 static inline uint64_t lap_number(const struct lap_run *r, uint64_t lap)
 {
 	return r->number + lap;

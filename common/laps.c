@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lap_ops.h"
 #include "plan.h"
 
 int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, struct error *err)

@@ -108,15 +108,6 @@ int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result
 int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, uint64_t warmup,
 		       struct lap_result *out, struct error *err);
 
-/* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
-static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
-{
-	if (__builtin_expect(to >= from, 1))
-		return to - from;
-	r->backwards++;
-	return 0;
-}
-
 /* Records that a post failed; returns -1. */
 int lap_post_failed(struct lap_run *r, int rc, uint64_t lap);
 
