@@ -165,7 +165,7 @@ static void close_session(struct bench *b)
 	control_close(&b->control);
 	shown = b->endpoint;
 	endpoint_close(&b->endpoint, err);
-	device_close_others(&b->devices, -1);
+	device_close_others(&b->devices, -1, err);
 	warn_of_clock(b);
 	write_reports(b, &shown);
 	error_print(err);

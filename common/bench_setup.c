@@ -70,7 +70,9 @@ int bench_use_pair(struct bench *b)
 				 (unsigned long long)b->set.path_bits, port->device, port->port,
 				 port->lmc, (1u << port->lmc) - 1);
 
-	device_close_others(&b->devices, keep);
+	device_close_others(&b->devices, keep, b->err);
+	if (error_is_set(b->err))
+		return -1;
 	if (b->pair.routed)
 		error_warn(b->err, "the two GIDs are on different subnets: RoCE v2 is routed between "
 			   "them");

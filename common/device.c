@@ -292,7 +292,7 @@ int device_open_all(struct device_set *set, const struct device_wish *wish, stru
 	return rc;
 }
 
-void device_close_others(struct device_set *set, int keep)
+void device_close_others(struct device_set *set, int keep, struct error *err)
 {
 	struct ibv_context *kept = keep >= 0 ? set->contexts[keep] : NULL;
 
@@ -304,7 +304,10 @@ void device_close_others(struct device_set *set, int keep)
 		for (int k = i; k < set->list.count; k++)
 			if (set->contexts[k] == ctx)
 				set->contexts[k] = NULL;
-		ibv_close_device(ctx);
+		errno = 0;
+		if (ibv_close_device(ctx))
+			error_set(err, EXIT_FAILED, errno, "ibv_close_device on %s",
+				  set->list.v[i].device);
 	}
 	if (keep < 0)
 		candidates_free(&set->list);

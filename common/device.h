@@ -33,8 +33,8 @@ struct device_facts {
  * there, EXIT_FAILED when this machine has nothing to offer; the text names cause and cure.
  */
 int device_open_all(struct device_set *set, const struct device_wish *wish, struct error *err);
-/* Closes every device but the one of candidate @keep (-1: all). */
-void device_close_others(struct device_set *set, int keep);
+/* Closes every device but the one of candidate @keep (-1: all); a failure is in @err. */
+void device_close_others(struct device_set *set, int keep, struct error *err);
 
 int device_read_facts(struct ibv_context *ctx, const char *sys_root, struct device_facts *facts,
 		      struct error *err);
