@@ -27,9 +27,6 @@ def options():
 
 def on_the_host():
     """Exit code of this script in a VM."""
-    if not shutil.which("ib_write_lat"):
-        print("ok 1 - rdma_lat beside ib_write_lat # SKIP ib_write_lat is not installed (package perftest)")
-        return 77
     return subprocess.run([f"{TREE}/scripts/lab", "run", "--env", "PAIR=lab", "--env",
                            f"VERBSPERF_BUILD={os.environ.get('VERBSPERF_BUILD', 'build')}",
                            os.path.realpath(__file__), *sys.argv[1:]], cwd=TREE, check=False).returncode
@@ -62,6 +59,9 @@ def fast_median(v):
 
 
 def compare(o):
+    if not shutil.which("ib_write_lat"):
+        print("ok 1 - rdma_lat beside ib_write_lat # SKIP ib_write_lat is not installed (package perftest)")
+        return 0
     ratios = []
     for turn in range(o.t):
         pairs = []

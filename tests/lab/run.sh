@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rdma_lat on real kernel verbs, soft-RoCE in one VM of the lab: the pair tests marked quick, then what
-# only a kernel can show (tests/lab/parts/kernel.py). TAP; about two minutes. Words choose cases.
+# rdma_lat on real kernel verbs, soft-RoCE in one VM of the lab: the pair tests marked quick, the
+# ratio to ib_write_lat (compare.py), then what only a kernel can show (parts/kernel.py). TAP; about two
+# minutes. Words choose cases of the last.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -21,6 +22,7 @@ exec timeout -k 10 560 scripts/lab run --timeout 500 --env PAIR=lab --env "VERBS
 		for t in basic options connect strangers death; do
 			tests/pair/test_$t.py -q || failed=1
 		done
+		tests/lab/compare.py || failed=1
 	fi
 	tests/lab/parts/kernel.py "$@" || failed=1
 	exit $failed' run "$@"
