@@ -91,6 +91,11 @@ static void judge_interruption(struct bench *b)
 		  stop_signal ? "ended by a signal" : "ended by the peer's user");
 }
 
+static enum latency_kind kind_of(const struct bench *b)
+{
+	return b->set.full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind;
+}
+
 static void write_table(const char *path, void (*print)(FILE *out, const struct report *r),
 			const struct report *r, struct error *err)
 {
@@ -111,7 +116,7 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		.settings = s,
 		.operation = b->program->operation,
 		.server = b->server,
-		.kind = s->full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind,
+		.kind = kind_of(b),
 		.local = b->local_facts,
 		.remote = b->remote_facts,
 		.clock = &b->cert,
@@ -148,7 +153,7 @@ static void warn_of_clock(struct bench *b)
 		const struct lap_result *res = &b->results[i];
 		double step = b->cert.resolution_ns * b->cert.hz / 1e9;
 
-		if (res->samples && step > 0.01 * res->stats.median * 0.5)
+		if (res->samples && step > 0.01 * res->stats.median * latency_factor(kind_of(b)))
 			error_warn(b->err, "the clock steps by %.0f ns, over 1 %% of the median",
 				   b->cert.resolution_ns);
 	}

@@ -251,7 +251,8 @@ static void print_notes(FILE *out, const struct report *r)
 		if (!isnan(v.ci95_lo) && v.ci95_lo > 0)
 			fprintf(out, "; 95 %% interval of the median %.*f to %.*f %s",
 				cycles ? 1 : 3, v.ci95_lo, cycles ? 1 : 3, v.ci95_hi, unit);
-		fprintf(out, "; %llu warm-up laps before\n", (unsigned long long)res->warmup);
+		fprintf(out, "%s%llu warm-up laps before\n", isnan(first) ? "" : "; ",
+			(unsigned long long)res->warmup);
 	}
 }
 
