@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Posting: ibv_post_send, ibv_post_recv, ibv_post_srq_recv. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data.h"
@@ -26,6 +27,29 @@ static bool allowed(enum ibv_qp_type type, unsigned int opcode)
 	}
 }
 
+/*
+ * complete=post: what completed early waits for its time without a slot of the queue, so the ring
+ * behind it grows, whatever cap says.
+ */
+static int grow(struct sv_sq *sq)
+{
+	uint32_t n = sq->mask + 1;
+	struct sv_sq wide = *sq;
+
+	if (n >= SV_RING_MAX)
+		return ENOMEM;
+	wide.mask = 2 * n - 1;
+	wide.ring = aligned_alloc(64, 2 * (size_t)n * sq->stride);
+	if (!wide.ring)
+		return ENOMEM;
+	memset(wide.ring, 0, 2 * (size_t)n * sq->stride);
+	for (uint32_t i = sq->prod - n; i != sq->prod; i++)
+		memcpy(sv_sq_at(&wide, i), sv_sq_at(sq, i), sq->stride);
+	free(sq->ring);
+	*sq = wide;
+	return 0;
+}
+
 int sv_sq_slot(struct sv_qp *qp, unsigned int opcode, struct sv_wqe **out)
 {
 	struct sv_sq *sq = &qp->sq;
@@ -38,8 +62,9 @@ int sv_sq_slot(struct sv_qp *qp, unsigned int opcode, struct sv_wqe **out)
 	    (atomic && qp->dev->spec->atomic == IBV_ATOMIC_NONE))
 		return EINVAL;
 	/* A WQE is free again when a completion that covers it was polled (IBTA chapter 10.8). */
-	if (sq->prod - __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE) >= sq->cap ||
-	    sq->prod - sq->exec >= sq->cap)
+	if (sq->prod - __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE) >= sq->cap)
+		return ENOMEM;
+	if (__builtin_expect(sq->prod - sq->exec > sq->mask, 0) && grow(sq))
 		return ENOMEM;
 	*out = sv_wqe(qp, sq->prod);
 	(*out)->opcode = (uint8_t)opcode;

@@ -35,7 +35,7 @@ static inline struct sv_qp *sv_qp(struct ibv_qp *qp)
 
 static inline struct sv_wqe *sv_wqe(const struct sv_qp *qp, uint32_t i)
 {
-	return (struct sv_wqe *)(void *)(qp->sq.ring + (size_t)(i & qp->sq.mask) * qp->sq.stride);
+	return sv_sq_at(&qp->sq, i);
 }
 
 extern struct sv_qp *sv_qps[SV_OBJECTS];

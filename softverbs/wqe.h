@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define SV_RD_MAX 128		/* outstanding READs and atomics that are tracked */
+#define SV_RING_MAX (1u << 24)	/* requests of a QP that wait with complete=post, at most */
 
 /*
  * A send WQE: posted, takes effect (status set) when due, completes when cdue. What a WRITE needs,
@@ -32,7 +33,10 @@ struct sv_wqe {
 	struct ibv_sge sge[];		/* or inline data */
 };
 
-/* [tail, done): completed, not yet polled; [done, exec): took effect; [exec, prod): to be done. */
+/*
+ * [tail, done): completed, not yet polled; [done, exec): took effect; [exec, prod): to be done.
+ * complete=post: exec may be behind done, and behind tail.
+ */
 struct sv_sq {
 	uint8_t *ring;
 	uint32_t mask, stride;
@@ -46,5 +50,10 @@ struct sv_sq {
 	uint32_t nrd;
 	uint64_t rd_done[SV_RD_MAX];	/* when the last READs and atomics complete */
 };
+
+static inline struct sv_wqe *sv_sq_at(const struct sv_sq *sq, uint32_t i)
+{
+	return (struct sv_wqe *)(void *)(sq->ring + (size_t)(i & sq->mask) * sq->stride);
+}
 
 #endif
