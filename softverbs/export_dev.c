@@ -217,7 +217,10 @@ EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
 		REAL(ibv_unimport_dm, "1.13")(dm);
 }
 
-/* Private to rdma-core, but ibv_devinfo and librdmacm call it; the values are those of sysfs. */
+/*
+ * Private to rdma-core, with a version of its release, but ibv_devinfo and librdmacm call it; the
+ * values are those of sysfs.
+ */
 int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned int index, int *type);
 EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned int index, int *type)
 {
@@ -226,8 +229,7 @@ EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned int 
 
 	if (!sv_ours(c))
 		return ((int (*)(struct ibv_context *, uint8_t, unsigned int, int *))
-			sv_real(&cache, "ibv_query_gid_type", "IBVERBS_PRIVATE_34"))(c, port, index,
-										    type);
+			sv_real(&cache, "ibv_query_gid_type", NULL))(c, port, index, type);
 	p = sv_port(c, port);
 	if (!p || index >= (unsigned int)p->ngids) {
 		errno = EINVAL;

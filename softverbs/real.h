@@ -5,7 +5,10 @@
 
 #include <infiniband/verbs.h>
 
-/* Looks it up once, by name and version: without the version an old ABI may answer. */
+/*
+ * Looks it up once, by name and version: without the version (NULL, for what exists in one only)
+ * an old ABI may answer.
+ */
 void *sv_real(void **cache, const char *name, const char *version);
 
 #define REAL(fn, version)                                                                          \
