@@ -4,23 +4,21 @@
 #include "fault.h"
 #include "work.h"
 
-static void note(struct sv_qp *qp, struct sv_wqe *w, const char *way, uint64_t ns)
+static struct trace_wr described(const struct sv_qp *qp, const struct sv_wqe *w)
 {
-	struct trace_wr t = { .dev = qp->dev->ibv.name, .qpn = qp->sh->qpn, .n = w->n,
-			      .wr_id = w->wr_id, .opcode = w->opcode, .len = w->len };
-
-	if (qp->dev->trace)
-		trace_delay(qp->dev->trace, &t, way, ns);
+	return (struct trace_wr){ .dev = qp->dev->ibv.name, .qpn = qp->sh->qpn, .n = w->n,
+				  .wr_id = w->wr_id, .opcode = w->opcode, .len = w->len };
 }
 
 static uint64_t draw(struct sv_qp *qp, struct sv_wqe *w, const struct dist *d, const char *way)
 {
+	struct trace_wr t = described(qp, w);
 	uint64_t ns;
 
 	if (!d->n)
 		return 0;
 	ns = dist_draw(d, &qp->dev->rng, w->n - 1);
-	note(qp, w, way, ns);
+	trace_delay(qp->dev->trace, &t, way, ns);
 	return ns;
 }
 
@@ -63,6 +61,7 @@ void sv_delay_draw(struct sv_qp *qp, struct sv_wqe *w)
 	struct sv_sq *sq = &qp->sq;
 	uint64_t now = sv_now(), delay, back, start = now;
 
+	w->posted = d->delay.n || d->out.n || d->back.n || d->spec->bw ? now : 0;
 	/* No more READs and atomics outstanding than max_rd_atomic: the next waits for one. */
 	if (round_trip(w) && qp->attr.max_rd_atomic) {
 		uint64_t free_at = sq->rd_done[sq->nrd % qp->attr.max_rd_atomic % SV_RD_MAX];
@@ -86,4 +85,12 @@ void sv_delay_draw(struct sv_qp *qp, struct sv_wqe *w)
 		w->cdue = now;
 	if (round_trip(w) && qp->attr.max_rd_atomic)
 		sq->rd_done[sq->nrd++ % qp->attr.max_rd_atomic % SV_RD_MAX] = w->due;
+}
+
+void sv_delay_effect(struct sv_qp *qp, struct sv_wqe *w)
+{
+	struct trace_wr t = described(qp, w);
+
+	if (w->posted && qp->dev->trace)
+		trace_effect(qp->dev->trace, &t, sv_now(), w->posted, w->due);
 }

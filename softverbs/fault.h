@@ -34,5 +34,7 @@ void sv_fault_note(struct sv_qp *qp, struct sv_wqe *w, const char *kind, const c
 void sv_fault_opened(struct sv_ctx *c);
 /* Delays of this work request: sets due and cdue. */
 void sv_delay_draw(struct sv_qp *qp, struct sv_wqe *w);
+/* It has taken effect now: the trace says how late. */
+void sv_delay_effect(struct sv_qp *qp, struct sv_wqe *w);
 
 #endif

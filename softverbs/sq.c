@@ -108,6 +108,8 @@ static bool take_effect(struct sv_qp *qp, uint64_t now)
 	if (ret < 0)
 		return false;
 	w->status = (uint8_t)ret;
+	if (w->due && !ret)
+		sv_delay_effect(qp, w);
 	if (ret && (int32_t)(sq->exec - sq->done) < 0)
 		fail(qp, -1);	/* its completion said otherwise, too early */
 	sq->exec++;

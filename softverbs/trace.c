@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The trace files. One lock for all: a trace is for tests, not for speed. */
+/*
+ * The trace files, under one lock. What is written for each work request is put together by hand:
+ * a delay shorter than the writing of its line would take effect late. So does a flush, hence the
+ * large buffer.
+ */
 #include "trace.h"
 
 #include <errno.h>
@@ -10,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "spec_parse.h"
+#include "work.h"
 
 #define LINE 512
 
@@ -21,9 +25,9 @@ struct trace {
 	struct trace *next;
 	char *path;
 	int users, fd;
-	pid_t pid;
+	bool inherited;	/* a forked child's: the parent's file, and what it had buffered */
 	size_t n;
-	char buf[65536];
+	char buf[1 << 20];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,14 +66,13 @@ static void flush(struct trace *t)
 	t->n = 0;
 }
 
-/* After a fork: what is buffered belongs to the parent, and so does the file. */
 static void own(struct trace *t)
 {
-	if (t->pid == getpid())
+	if (!t->inherited)
 		return;
 	close(t->fd);
 	t->n = 0;
-	t->pid = getpid();
+	t->inherited = false;
 	t->fd = open_file(t->path);
 }
 
@@ -88,8 +91,15 @@ static void before_fork(void)
 	pthread_mutex_lock(&lock);
 }
 
-static void after_fork(void)
+static void in_parent(void)
 {
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	for (struct trace *t = traces; t; t = t->next)
+		t->inherited = true;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -109,7 +119,6 @@ static struct trace *new_trace(const char *path)
 		errno = err;
 		return NULL;
 	}
-	t->pid = getpid();
 	t->next = traces;
 	traces = t;
 	return t;
@@ -123,7 +132,7 @@ struct trace *trace_open(const char *path)
 	if (!at_exit) {
 		at_exit = true;
 		atexit(trace_flush_all);
-		pthread_atfork(before_fork, after_fork, after_fork);
+		pthread_atfork(before_fork, in_parent, in_child);
 	}
 	for (t = traces; t && strcmp(t->path, path); t = t->next)
 		;
@@ -155,12 +164,16 @@ void trace_close(struct trace *t)
 	pthread_mutex_unlock(&lock);
 }
 
-static unsigned long long now(void)
+/* A whole line. */
+static void append(struct trace *t, const char *line, size_t n)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (unsigned long long)ts.tv_sec * 1000000000 + (unsigned long long)ts.tv_nsec;
+	pthread_mutex_lock(&lock);
+	own(t);
+	if (t->n + n > sizeof(t->buf))
+		flush(t);
+	memcpy(t->buf + t->n, line, n);
+	t->n += n;
+	pthread_mutex_unlock(&lock);
 }
 
 /* One line: the record, the time, then fmt. */
@@ -171,20 +184,15 @@ static void put(struct trace *t, const char *record, const char *dev, const char
 	va_list ap;
 	int n;
 
-	n = snprintf(line, sizeof(line), "%s t=%llu dev=%s ", record, now(), dev);
+	n = snprintf(line, sizeof(line), "%s t=%llu dev=%s ", record,
+		     (unsigned long long)sv_now(), dev);
 	va_start(ap, fmt);
 	n += vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
 	va_end(ap);
 	if ((size_t)n >= sizeof(line) - 1)
 		n = sizeof(line) - 2;
 	line[n++] = '\n';
-	pthread_mutex_lock(&lock);
-	own(t);
-	if (t->n + (size_t)n > sizeof(t->buf))
-		flush(t);
-	memcpy(t->buf + t->n, line, (size_t)n);
-	t->n += (size_t)n;
-	pthread_mutex_unlock(&lock);
+	append(t, line, (size_t)n);
 }
 
 static const char *op_name(enum ibv_wr_opcode op)
@@ -211,23 +219,88 @@ static const char *op_name(enum ibv_wr_opcode op)
 	}
 }
 
-#define WR_FMT "qpn=0x%x wr=%llu id=0x%llx op=%s len=%llu"
-#define WR_ARGS(wr)                                                                                \
-	(wr)->qpn, (unsigned long long)(wr)->n, (unsigned long long)(wr)->wr_id,                   \
-		op_name((wr)->opcode), (unsigned long long)(wr)->len
+/* A line in the making; its texts are cut to what leaves room for the longest. */
+struct line {
+	char s[LINE];
+	size_t n;
+};
+
+static void add_text(struct line *l, const char *key, const char *text)
+{
+	size_t k = strlen(key), n = strnlen(text, 64);
+
+	memcpy(l->s + l->n, key, k);
+	memcpy(l->s + l->n + k, text, n);
+	l->n += k + n;
+}
+
+static void add_number(struct line *l, const char *key, uint64_t v, unsigned int base)
+{
+	char digits[24];
+	int i = sizeof(digits);
+
+	digits[--i] = 0;
+	do
+		digits[--i] = "0123456789abcdef"[v % base];
+	while (v /= base);
+	add_text(l, key, digits + i);
+}
+
+/* What the records of a work request have in common. */
+static void begin(struct line *l, const char *record, uint64_t t, const struct trace_wr *wr)
+{
+	l->n = 0;
+	add_number(l, record, t, 10);
+	add_text(l, " dev=", wr->dev);
+	add_number(l, " qpn=0x", wr->qpn, 16);
+	add_number(l, " wr=", wr->n, 10);
+	add_number(l, " id=0x", wr->wr_id, 16);
+	add_text(l, " op=", op_name(wr->opcode));
+	add_number(l, " len=", wr->len, 10);
+}
+
+static void end(struct trace *t, struct line *l)
+{
+	l->s[l->n++] = '\n';
+	append(t, l->s, l->n);
+}
 
 void trace_delay(struct trace *t, const struct trace_wr *wr, const char *way, uint64_t ns)
 {
-	if (t)
-		put(t, "delay", wr->dev, WR_FMT " way=%s ns=%llu", WR_ARGS(wr), way,
-		    (unsigned long long)ns);
+	struct line l;
+
+	if (!t)
+		return;
+	begin(&l, "delay t=", sv_now(), wr);
+	add_text(&l, " way=", way);
+	add_number(&l, " ns=", ns, 10);
+	end(t, &l);
+}
+
+void trace_effect(struct trace *t, const struct trace_wr *wr, uint64_t at, uint64_t post,
+		  uint64_t due)
+{
+	struct line l;
+
+	if (!t)
+		return;
+	begin(&l, "effect t=", at, wr);
+	add_number(&l, " post=", post, 10);
+	add_number(&l, " due=", due, 10);
+	add_number(&l, " late=", at > due ? at - due : 0, 10);
+	end(t, &l);
 }
 
 void trace_fault(struct trace *t, const struct trace_wr *wr, const char *kind, const char *arg)
 {
-	if (t)
-		put(t, "fault", wr->dev, WR_FMT " kind=%s arg=%s", WR_ARGS(wr), kind,
-		    arg ? arg : "-");
+	struct line l;
+
+	if (!t)
+		return;
+	begin(&l, "fault t=", sv_now(), wr);
+	add_text(&l, " kind=", kind);
+	add_text(&l, " arg=", arg ? arg : "-");
+	end(t, &l);
 }
 
 void trace_call(struct trace *t, const char *dev, const char *call, uint64_t k, int err)

@@ -24,6 +24,7 @@ struct sv_wqe {
 		};
 	};
 	uint64_t n;			/* number of this WR on the device, from 1 */
+	uint64_t posted;		/* when its delay began, 0: there is none */
 	uint64_t wr_id __attribute__((aligned(64)));
 	uint64_t raddr;
 	uint32_t rkey, imm;

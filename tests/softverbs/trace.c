@@ -49,6 +49,10 @@ static void test_lines(void **state)
 					     .traffic_class = 106, .sgid_index = 1 } };
 	static const char *const want[] = {
 		" dev=soft0 qpn=0x1a wr=5 id=0xbeef op=RDMA_WRITE len=8 way=out ns=2000\n",
+		("effect t=3010 dev=soft0 qpn=0x1a wr=5 id=0xbeef op=RDMA_WRITE len=8 post=1000"
+			" due=3000 late=10\n"),
+		("effect t=3000 dev=soft0 qpn=0x1a wr=5 id=0xbeef op=RDMA_WRITE len=8 post=0"
+			" due=18446744073709551615 late=0\n"),
 		" dev=soft0 qpn=0x1a wr=5 id=0xbeef op=RDMA_WRITE len=8 kind=drop arg=-\n",
 		" dev=soft0 call=reg_mr k=2 errno=12\n",
 		" dev=soft0 port=2 type=PORT_ERR\n",
@@ -61,6 +65,8 @@ static void test_lines(void **state)
 	(void)state;
 	assert_non_null(t);
 	trace_delay(t, &wr, "out", 2000);
+	trace_effect(t, &wr, 3010, 1000, 3000);
+	trace_effect(t, &wr, 3000, 0, UINT64_MAX);
 	trace_fault(t, &wr, "drop", NULL);
 	trace_call(t, "soft0", "reg_mr", 2, ENOMEM);
 	trace_event(t, "soft0", 2, IBV_EVENT_PORT_ERR);
@@ -130,6 +136,28 @@ static void test_threads(void **state)
 	assert_int_equal(n, THREADS * EACH);
 }
 
+/* More than the buffer holds: whole lines, in order. */
+static void test_more_than_the_buffer(void **state)
+{
+	struct trace *t = trace_open(base);
+	char path[96], line[512];
+	int n = 0;
+	FILE *f;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		trace_delay(t, &wr, "both", (uint64_t)i);
+	trace_close(t);
+	f = fopen(file_of(getpid(), path, sizeof(path)), "r");
+	assert_non_null(f);
+	for (; fgets(line, sizeof(line), f); n++) {
+		assert_non_null(strstr(line, " ns="));
+		assert_int_equal(atoi(strstr(line, " ns=") + 4), n);
+	}
+	fclose(f);
+	assert_int_equal(n, 20000);
+}
+
 /* A child has its own file, without what the parent had buffered; exit() flushes. */
 static void test_fork(void **state)
 {
@@ -181,6 +209,7 @@ static void test_no_trace(void **state)
 	assert_null(trace_open("/nonexistent/x"));
 	assert_int_equal(errno, ENOENT);
 	trace_delay(NULL, &wr, "out", 1);
+	trace_effect(NULL, &wr, 1, 1, 1);
 	trace_fault(NULL, &wr, "drop", NULL);
 	trace_close(NULL);
 }
@@ -209,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_shared_by_users),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_more_than_the_buffer),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_file_is_private_and_no_link),
 		cmocka_unit_test(test_no_trace),
