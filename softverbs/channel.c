@@ -9,10 +9,6 @@
 #include "cq.h"
 #include "fault.h"
 
-struct msg {
-	uint32_t idx, gen;
-};
-
 struct ibv_comp_channel *sv_create_comp_channel(struct ibv_context *c)
 {
 	static uint32_t generation;
@@ -54,7 +50,7 @@ int sv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 }
 
 /* NULL: the CQ has gone meanwhile. */
-static struct sv_cq *hand_out(const struct msg *m)
+static struct sv_cq *hand_out(const struct sv_chan_msg *m)
 {
 	struct sv_cq *cq;
 
@@ -73,7 +69,7 @@ static struct sv_cq *hand_out(const struct msg *m)
 int sv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **out, void **cq_context)
 {
 	struct sv_cq *cq;
-	struct msg m;
+	struct sv_chan_msg m;
 
 	errno = sv_fail_ctx(ibch->context, SPEC_CALL_get_cq_event);
 	if (errno)
@@ -101,7 +97,7 @@ void sv_chan_drop(struct sv_cq *cq)
 {
 	struct sv_chan *ch = (struct sv_chan *)(void *)cq->ex.channel;
 	int flags, bytes = 0;
-	struct msg m;
+	struct sv_chan_msg m;
 
 	sv_lock(&ch->lock);
 	if (!cq->sh->unread || ioctl(ch->ibv.fd, FIONREAD, &bytes) || !bytes) {

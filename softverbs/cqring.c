@@ -13,10 +13,6 @@
 
 #define YIELD_POLLS 64
 
-struct sv_chan_msg {
-	uint32_t idx, gen;
-};
-
 static struct sv_cqe *ring_of(struct sv_peer *p, const struct sv_cq_sh *cq, uint32_t i)
 {
 	return (struct sv_cqe *)sv_at(p, cq->ring) + (i & cq->mask);

@@ -17,6 +17,8 @@
 #include "work.h"
 
 #define MAGIC "SOFTVRB\n"
+#define OTHER_BUILD "of another build of softverbs, whose layout differs; use one build for all, " \
+	"or end its processes and remove it"
 
 struct sv_fabric *sv_fabric;
 uint32_t sv_me;
@@ -110,7 +112,7 @@ static void format(struct sv_fabric *f)
 	for (int i = 0; i < SV_SLOTS; i++)
 		pthread_mutex_init(&f->slot[i].life, &attr);
 	pthread_mutexattr_destroy(&attr);
-	f->abi = SV_ABI;
+	f->abi = sv_abi();
 	f->size = sizeof(*f);
 	memcpy(f->magic, MAGIC, 8);
 }
@@ -127,8 +129,7 @@ static int check_file(int fd, bool *fresh)
 	if (*fresh && ftruncate(fd, sizeof(struct sv_fabric)))
 		return refuse("ftruncate", strerror(errno));
 	if (!*fresh && st.st_size != sizeof(struct sv_fabric))
-		return refuse("the segment", "of another version of softverbs; "
-			      "end its processes and remove it");
+		return refuse("the segment", OTHER_BUILD);
 	return 0;
 }
 
@@ -148,10 +149,9 @@ static int map_segment(int dir)
 		return ret ? ret : refuse("mmap", strerror(errno));
 	if (fresh)
 		format(f);
-	if (memcmp(f->magic, MAGIC, 8) || f->abi != SV_ABI || f->size != sizeof(*f)) {
+	if (memcmp(f->magic, MAGIC, 8) || f->abi != sv_abi() || f->size != sizeof(*f)) {
 		munmap(f, sizeof(*f));
-		return refuse("the segment", "not a segment of this version of softverbs; "
-			      "end its processes and remove it");
+		return refuse("the segment", OTHER_BUILD);
 	}
 	madvise(f, sizeof(*f), MADV_DONTFORK);
 	sv_fabric = f;

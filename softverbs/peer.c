@@ -90,7 +90,8 @@ static struct sv_peer *peer_map(uint32_t owner)
 	p->pool = map_remote(s, s->pool_fd, SV_POOL_SIZE, &p->pool_size);
 	/* The nonce: another PID namespace, or a PID used again, opens something else. */
 	if (!p->arena || p->arena_size != SV_ARENA_SIZE ||
-	    memcmp(p->arena->magic, MAGIC, 8) || p->arena->nonce != s->nonce ||
+	    memcmp(p->arena->magic, MAGIC, 8) || p->arena->abi != sv_abi() ||
+	    p->arena->nonce != s->nonce ||
 	    !sv_alive(owner)) {
 		peer_free(p);
 		return NULL;
@@ -237,7 +238,7 @@ int sv_self_init(void)
 	a->key_base &= 0xffffff;
 	a->pid = p->pid = getpid();
 	a->owner = p->owner = sv_me;
-	a->abi = SV_ABI;
+	a->abi = sv_abi();
 	memcpy(a->magic, MAGIC, 8);
 	p->refs = 1;
 	sv_self = p;

@@ -6,7 +6,7 @@
 #include "fabric.h"
 #include "spec.h"
 
-#define SV_ABI 1
+#define SV_ABI 2			/* raise it when the same layout means something else */
 #define SV_ARENA_SIZE (4ull << 30)	/* sparse: pages exist when touched */
 #define SV_POOL_SIZE (64ull << 30)	/* the same, for registered memory; or less */
 #define SV_POOL_LEAST (1ull << 30)
@@ -41,5 +41,7 @@ struct sv_arena {
 	struct sv_lock atomics;		/* for atomics on memory that is not shared */
 	struct sv_mr_sh mr[SV_MRS];
 };
+
+uint32_t sv_abi(void);			/* of SV_ABI and of the layout of all that is shared */
 
 #endif

@@ -34,6 +34,10 @@ struct sv_cq_sh {
 	uint32_t cons __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
+struct sv_chan_msg {		/* into the pipe of a completion channel: this CQ has something */
+	uint32_t idx, gen;
+};
+
 struct sv_rqe {
 	uint64_t wr_id;
 	uint32_t nsge, slot;

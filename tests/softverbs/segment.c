@@ -193,6 +193,64 @@ static void test_hostile(void **state)
 	assert_int_equal(run(count), 0);	/* and all is well without them */
 }
 
+/* What the attempt to open says; its line belongs to the user, so it is part of the promise. */
+static void said(char *text, size_t size)
+{
+	int fds[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		struct ibv_device **list = ibv_get_device_list(NULL);
+
+		alarm(60);
+		dup2(fds[1], 2);
+		_exit(ibv_open_device(list[0]) != NULL);
+	}
+	close(fds[1]);
+	n = read(fds[0], text, size - 1);
+	text[n > 0 ? n : 0] = 0;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Processes of a build whose structs differ hold the fabric: refused at once, in one line. */
+static void test_other_layout(void **state)
+{
+	char text[512] = "";
+	uint32_t abi;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	set_name("layout");
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		exit(keep_open());
+	}
+	while (access(file, F_OK))
+		usleep(1000);
+	usleep(50000);
+	assert_int_equal(run(count_two), 0);
+	fd = open(file, O_RDWR);
+	assert_int_equal(pread(fd, &abi, 4, offsetof(struct sv_fabric, abi)), 4);
+	abi++;
+	assert_int_equal(pwrite(fd, &abi, 4, offsetof(struct sv_fabric, abi)), 4);
+	said(text, sizeof(text));
+	assert_non_null(strstr(text, "another build of softverbs"));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	abi--;
+	assert_int_equal(pwrite(fd, &abi, 4, offsetof(struct sv_fabric, abi)), 4);
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(run(count), 0);
+}
+
 static void test_bad_name(void **state)
 {
 	(void)state;
@@ -206,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_reclaim),
 		cmocka_unit_test(test_exit),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_other_layout),
 		cmocka_unit_test(test_bad_name),
 	};
 
