@@ -114,7 +114,7 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 	struct report r = {
 		.program = &b->program->options,
 		.settings = s,
-		.operation = b->program->operation,
+		.operation = op_get(op_choose(b->program->family, s))->name,
 		.server = b->server,
 		.kind = kind_of(b),
 		.local = b->local_facts,
@@ -170,6 +170,7 @@ static void close_session(struct bench *b)
 	control_close(&b->control);
 	shown = b->endpoint;
 	endpoint_close(&b->endpoint, err);
+	free(b->lanes);
 	device_close_others(&b->devices, -1, err);
 	warn_of_clock(b);
 	write_reports(b, &shown);
@@ -259,7 +260,8 @@ static int validate(const struct bench_program *p, const struct settings *s, str
 	struct cpu_wish wish;
 	char why[256];
 
-	if (plan_validate(s, why, sizeof(why)))
+	if (plan_validate(s, why, sizeof(why)) ||
+	    op_check(p->family, p->bandwidth, s, why, sizeof(why)))
 		return error_set(err, EXIT_MISUSE, 0, "%s", why);
 	if (cpu_wish_parse(s->cpu, 0, &wish) || cpu_wish_parse(s->cpu, 1, &wish))
 		return error_set(err, EXIT_MISUSE, 0,
@@ -310,6 +312,7 @@ int bench_main(const struct bench_program *p, int argc, char **argv)
 	error_init(&err, p->options.name);
 	if (!options_parse(&p->options, argc, argv, &s, &err) && !answered(p, &s) &&
 	    !validate(p, &s, &err)) {
+		plan_complete(&s);
 		stop_install();
 		code = run_program(p, &s, &err);
 	} else {

@@ -8,18 +8,17 @@
 #define COMMON_BENCH_H
 
 #include "laps.h"
-#include "options.h"
+#include "op.h"
 #include "report_keys.h"
 #include "units.h"
 
 struct bench_program {
 	struct option_program options;
-	const char *operation;          /* as printed: "RDMA WRITE" */
-	enum ibv_wr_opcode opcode;
-	uint64_t wr_ops;                /* IBV_QP_EX_WITH_... */
-	int access;                     /* IBV_ACCESS_... of the buffers */
-	enum latency_kind latency_kind; /* without --full-rtt */
-	const struct lap_loops *loops;
+	enum op_family family;
+	bool bandwidth;
+	enum latency_kind latency_kind; /* of latency, without --full-rtt */
+	const struct lap_loops *loops;      /* of latency */
+	const struct lap_loops *imm_loops;  /* with --imm, where they differ */
 };
 
 /* Runs the program; returns its exit code. */
@@ -31,27 +30,23 @@ int bench_main(const struct bench_program *p, int argc, char **argv);
  */
 void bench_stage_hook(const char *name) __attribute__((weak));
 
-/* One loop for every way to record, to post and to read the clock, made from two templates. */
-#define BENCH_LAP_LOOP(fn, rec, how, clock)                                                         \
-	static int fn##_##rec##_##how##_##clock(struct lap_run *r)                                  \
+/* One loop for every way to record and to read the clock, made from two templates. */
+#define BENCH_LAP_LOOP(fn, rec, clock)                                                              \
+	static int fn##_##rec##_##clock(struct lap_run *r)                                          \
 	{                                                                                           \
-		return fn(r, RECORD_##rec, POST_HOW_##how, CLOCK_SRC_##clock);                      \
+		return fn(r, RECORD_##rec, CLOCK_SRC_##clock);                                      \
 	}
-#define BENCH_LAP_CLOCKS(fn, rec, how)                                                              \
-	BENCH_LAP_LOOP(fn, rec, how, COUNTER) BENCH_LAP_LOOP(fn, rec, how, GETTIME)
-#define BENCH_LAP_POSTS(fn, rec)                                                                    \
-	BENCH_LAP_CLOCKS(fn, rec, SEND) BENCH_LAP_CLOCKS(fn, rec, WR) BENCH_LAP_CLOCKS(fn, rec, WR_INLINE)
+#define BENCH_LAP_CLOCKS(fn, rec) BENCH_LAP_LOOP(fn, rec, COUNTER) BENCH_LAP_LOOP(fn, rec, GETTIME)
 #define BENCH_LAP_RECORDS(fn)                                                                       \
-	BENCH_LAP_POSTS(fn, STAMPS) BENCH_LAP_POSTS(fn, HISTOGRAM) BENCH_LAP_POSTS(fn, DETAIL)
+	BENCH_LAP_CLOCKS(fn, STAMPS) BENCH_LAP_CLOCKS(fn, HISTOGRAM) BENCH_LAP_CLOCKS(fn, DETAIL)   \
+	BENCH_LAP_CLOCKS(fn, PACED) BENCH_LAP_CLOCKS(fn, PACED_HISTOGRAM)
 
-#define BENCH_LAP_ROW(fn, rec, how)                                                                 \
-	[POST_HOW_##how] = { [CLOCK_SRC_COUNTER] = fn##_##rec##_##how##_COUNTER,                    \
-			     [CLOCK_SRC_GETTIME] = fn##_##rec##_##how##_GETTIME }
-#define BENCH_LAP_ROWS(fn, rec)                                                                     \
-	[RECORD_##rec] = { BENCH_LAP_ROW(fn, rec, SEND), BENCH_LAP_ROW(fn, rec, WR),                \
-			   BENCH_LAP_ROW(fn, rec, WR_INLINE) }
+#define BENCH_LAP_ROW(fn, rec)                                                                      \
+	[RECORD_##rec] = { [CLOCK_SRC_COUNTER] = fn##_##rec##_COUNTER,                              \
+			   [CLOCK_SRC_GETTIME] = fn##_##rec##_GETTIME }
 #define BENCH_LAP_SIDE(fn)                                                                          \
-	{ BENCH_LAP_ROWS(fn, STAMPS), BENCH_LAP_ROWS(fn, HISTOGRAM), BENCH_LAP_ROWS(fn, DETAIL) }
+	{ BENCH_LAP_ROW(fn, STAMPS), BENCH_LAP_ROW(fn, HISTOGRAM), BENCH_LAP_ROW(fn, DETAIL),       \
+	  BENCH_LAP_ROW(fn, PACED), BENCH_LAP_ROW(fn, PACED_HISTOGRAM) }
 
 #define BENCH_LAP_LOOPS(name, client, server)                                                       \
 	BENCH_LAP_RECORDS(client)                                                                   \
@@ -59,5 +54,9 @@ void bench_stage_hook(const char *name) __attribute__((weak));
 	static const struct lap_loops name = {                                                      \
 		.by = { [LAP_CLIENT] = BENCH_LAP_SIDE(client), [LAP_SERVER] = BENCH_LAP_SIDE(server) } \
 	};
+/* The server has nothing to do. */
+#define BENCH_INITIATOR_LOOPS(name, client)                                                         \
+	BENCH_LAP_RECORDS(client)                                                                   \
+	static const struct lap_loops name = { .by = { [LAP_CLIENT] = BENCH_LAP_SIDE(client) } };
 
 #endif

@@ -177,6 +177,8 @@ static int take_plan(struct bench *b, json_t *m, struct error *err)
 		return error_set(err, EXIT_PEER, EPROTO, "a plan for devices that are not there");
 	if (candidate_check(&b->remote_ports, &b->devices.list, &b->pair))
 		return error_set(err, EXIT_PEER, EPROTO, "a plan for ports that cannot talk");
+	if (op_check(b->program->family, b->program->bandwidth, &b->set, why, sizeof(why)))
+		return error_set(err, EXIT_PEER, EPROTO, "a plan that cannot be: %s", why);
 	if (plan_dump_too_long(&b->set))
 		return error_set(err, EXIT_MISUSE, 0,
 				 "the server's -U or -H keeps at most %llu samples, and the client asks "

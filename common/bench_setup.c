@@ -10,6 +10,8 @@
 
 #include "plan.h"
 
+#define QKEY 0x11111111u /* of our UD queue pairs; the high bit would make it privileged */
+
 const struct candidate_choice *bench_choice(const struct bench *b)
 {
 	return b->server ? &b->pair.server : &b->pair.client;
@@ -18,6 +20,11 @@ const struct candidate_choice *bench_choice(const struct bench *b)
 const struct candidate_choice *bench_remote_choice(const struct bench *b)
 {
 	return b->server ? &b->pair.client : &b->pair.server;
+}
+
+struct ibv_context *bench_context(const struct bench *b)
+{
+	return b->devices.contexts[bench_choice(b)->candidate];
 }
 
 const struct candidate *bench_port(const struct bench *b)
@@ -61,7 +68,7 @@ static int make_async_nonblocking(struct ibv_context *ctx, struct error *err)
 int bench_use_pair(struct bench *b)
 {
 	int keep = bench_choice(b)->candidate;
-	struct ibv_context *ctx = b->devices.contexts[keep];
+	struct ibv_context *ctx = bench_context(b);
 	const struct candidate *port = bench_port(b);
 
 	if (port->link == LINK_IB && b->set.path_bits >> port->lmc)
@@ -70,13 +77,15 @@ int bench_use_pair(struct bench *b)
 				 (unsigned long long)b->set.path_bits, port->device, port->port,
 				 port->lmc, (1u << port->lmc) - 1);
 
+	b->op = op_choose(b->program->family, &b->set);
+	b->transport = (enum transport)b->set.transport;
 	device_close_others(&b->devices, keep, b->err);
 	if (error_is_set(b->err))
 		return -1;
 	if (b->pair.routed)
 		error_warn(b->err, "the two GIDs are on different subnets: RoCE v2 is routed between "
 			   "them");
-	if (device_read_facts(ctx, "", &b->facts, b->err))
+	if (device_read_facts(ctx, "", &b->facts, b->err) || bench_check_device(b, b->err))
 		return -1;
 	return make_async_nonblocking(ctx, b->err);
 }
@@ -96,9 +105,25 @@ int bench_choose_cpu(struct bench *b)
 	return 0;
 }
 
+/* What the memory may be used for, by this end and by the other. */
+static int access_of(const struct bench *b)
+{
+	const struct op *op = op_get(b->op);
+	int access = IBV_ACCESS_LOCAL_WRITE | op->access;
+	uint64_t relaxed = b->set.relaxed_ordering;
+
+	/* iWARP carries the answer of a READ as a write. */
+	if (op->fetches && bench_context(b)->device->transport_type == IBV_TRANSPORT_IWARP)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (relaxed == OPTION_AUTO ? b->program->bandwidth : relaxed == 1)
+		access |= IBV_ACCESS_RELAXED_ORDERING;
+	return access;
+}
+
 static void fill_wish(struct bench *b)
 {
 	const struct settings *s = &b->set;
+	const struct op *op = op_get(b->op);
 	uint64_t largest = 0, largest_inline = 0;
 
 	for (unsigned int i = 0; i < s->sizes.count; i++) {
@@ -107,16 +132,23 @@ static void fill_wish(struct bench *b)
 		largest = v > largest ? v : largest;
 		largest_inline = v <= 256 && v > largest_inline ? v : largest_inline;
 	}
+	if (op->fetches)
+		largest_inline = 0;
 	b->wish = (struct endpoint_wish){
-		.type = IBV_QPT_RC,
+		.type = transport_qp_type(b->transport),
 		.qps = (unsigned int)s->qps,
 		.tx_depth = (unsigned int)s->tx_depth,
+		.rx_depth = op_receives_posted(op, s),
+		.srq = s->srq,
+		.events = s->events,
+		.mr_per_qp = s->mr_per_qp,
 		.inline_size = s->inline_size == OPTION_AUTO ? largest_inline : s->inline_size,
 		.inline_explicit = s->inline_size != OPTION_AUTO,
 		.post = s->post,
-		.wr_ops = b->program->wr_ops,
-		.area = largest,
-		.access = b->program->access,
+		.wr_ops = op->wr_ops,
+		.send_area = largest,
+		.recv_area = largest + UD_GRH_BYTES,
+		.access = access_of(b),
 		.allocator = s->hugepages ? &memory_hugepages : &memory_pages,
 		.limits = &b->facts.attr,
 	};
@@ -135,7 +167,6 @@ static int calibrate(struct bench *b)
 /* Bound first, so that memory and calibration belong to the CPU that measures. */
 int bench_allocate(struct bench *b)
 {
-	struct ibv_context *ctx = b->devices.contexts[bench_choice(b)->candidate];
 	uint64_t start;
 
 	b->err->stage = "endpoints";
@@ -146,8 +177,10 @@ int bench_allocate(struct bench *b)
 		return -1;
 	start = now_ns();
 	fill_wish(b);
-	if (endpoint_open_memory(&b->endpoint, ctx, &b->wish, b->err) ||
-	    lap_store_open(&b->store, &b->set, bench_dumps(b), b->err))
+	if (endpoint_open_memory(&b->endpoint, bench_context(b), &b->wish, b->err))
+		return -1;
+	if (!b->program->bandwidth &&
+	    lap_store_open(&b->store, &b->set, bench_dumps(b), bench_paced(b), b->err))
 		return -1;
 	b->setup.memory_usec = usec_since(start);
 	return calibrate(b);
@@ -173,6 +206,15 @@ int bench_open_endpoint(struct bench *b)
 	return 0;
 }
 
+/* Path MTU: the smallest of both ports and of --mtu. */
+uint16_t bench_path_mtu(const struct bench *b)
+{
+	uint16_t mtu = bench_port(b)->mtu, peer = bench_remote_port(b)->mtu;
+
+	mtu = peer < mtu ? peer : mtu;
+	return b->set.mtu != OPTION_AUTO && b->set.mtu < mtu ? (uint16_t)b->set.mtu : mtu;
+}
+
 static uint8_t least(int a, int b)
 {
 	int v = a < b ? a : b;
@@ -184,7 +226,6 @@ static void fill_path(struct bench *b)
 {
 	const struct candidate *port = bench_port(b), *peer = bench_remote_port(b);
 	const struct settings *s = &b->set;
-	uint16_t mtu = port->mtu < peer->mtu ? port->mtu : peer->mtu;
 	int gid = bench_choice(b)->gid;
 
 	b->path = (struct endpoint_path){
@@ -193,17 +234,23 @@ static void fill_path(struct bench *b)
 		.traffic_class = (uint8_t)s->traffic_class,
 		.hop_limit = (uint8_t)s->hop_limit,
 		.path_bits = (uint8_t)s->path_bits,
-		.flow_label = (uint32_t)s->flow_label,
+		.flow_label = (uint32_t)s->flow.label,
+		.flow_label_counts = s->flow.counts,
 		.pkey_index = bench_choice(b)->pkey_index,
 		.gid_index = gid >= 0 ? (int)port->gids[gid].index : -1,
-		.mtu = s->mtu != OPTION_AUTO && s->mtu < mtu ? (uint16_t)s->mtu : mtu,
+		.mtu = bench_path_mtu(b),
 		.timeout = (uint8_t)s->qp_timeout,
 		.retry_count = (uint8_t)s->retry_count,
 		.rnr_retry = (uint8_t)s->rnr_retry,
 		.min_rnr_timer = (uint8_t)s->min_rnr_timer,
 		.max_rd_atomic = least(port->max_rd_atomic, peer->max_dest_rd_atomic),
 		.max_dest_rd_atomic = least(port->max_dest_rd_atomic, peer->max_rd_atomic),
+		.qkey = QKEY,
 	};
+	if (s->outs == OPTION_AUTO || !op_get(b->op)->fetches)
+		return;
+	b->path.max_rd_atomic = least(b->path.max_rd_atomic, (int)s->outs);
+	b->path.max_dest_rd_atomic = least(b->path.max_dest_rd_atomic, (int)s->outs);
 }
 
 int bench_connect_qps(struct bench *b)
@@ -215,5 +262,5 @@ int bench_connect_qps(struct bench *b)
 	if (endpoint_connect(&b->endpoint, &b->path, &b->remote, b->err))
 		return -1;
 	b->setup.connect_usec = usec_since(start);
-	return 0;
+	return bench_open_lanes(b);
 }

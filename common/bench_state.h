@@ -39,14 +39,18 @@ struct bench {
 	struct clock_cert cert;
 	struct clock_pair run_start;
 
+	enum op_kind op;
+	enum transport transport;
 	struct endpoint_wish wish;
 	struct endpoint endpoint;
 	struct endpoint_address local, remote;
 	struct endpoint_path path;
+	struct lane *lanes; /* endpoint.qp_count of them */
 
 	struct lap_store store;
 	struct lap_result results[SIZES_MAX];
 	unsigned int result_count;
+	uint64_t number;   /* of the next mark */
 	bool interrupted;
 
 	json_t *local_facts, *remote_facts;
@@ -64,6 +68,12 @@ static inline bool bench_dumps(const struct bench *b)
 	return b->set.unsorted || b->set.sorted;
 }
 
+/* Something is done between laps: a sample is from post to seen. */
+static inline bool bench_paced(const struct bench *b)
+{
+	return b->set.gap_ns || b->set.verify;
+}
+
 /* The arrays of results[] are copies, not the store's. */
 static inline bool bench_keeps_copies(const struct bench *b)
 {
@@ -73,10 +83,15 @@ static inline bool bench_keeps_copies(const struct bench *b)
 /* bench_setup.c: this end's own things */
 int bench_open_devices(struct bench *b);
 int bench_use_pair(struct bench *b);
+/* What the pair's device and port allow of the plan: 0, or -1 with EXIT_MISUSE. */
+int bench_check_device(struct bench *b, struct error *err);
 int bench_choose_cpu(struct bench *b);
 int bench_allocate(struct bench *b);
 int bench_open_endpoint(struct bench *b);
 int bench_connect_qps(struct bench *b);
+struct ibv_context *bench_context(const struct bench *b);
+/* The smallest of both ports and of --mtu. */
+uint16_t bench_path_mtu(const struct bench *b);
 const struct candidate *bench_port(const struct bench *b);
 const struct candidate *bench_remote_port(const struct bench *b);
 const struct candidate_choice *bench_choice(const struct bench *b);
@@ -87,7 +102,21 @@ int bench_client_agree(struct bench *b);
 int bench_server_agree(struct bench *b);
 int bench_exchange_endpoints(struct bench *b);
 
+/* bench_lanes.c: the QPs with what is sent and received on them */
+int bench_open_lanes(struct bench *b);
+void bench_fill_lanes(struct bench *b, uint64_t size);
+
 /* bench_run.c: barrier, laps, results of one size after the other */
 int bench_run_all(struct bench *b);
+
+/* bench_laps.c: one size of a latency program */
+int bench_lap_size(struct bench *b, uint64_t size);
+/* bench_run.c, for it: */
+void bench_fill_wait(struct bench *b, struct wait *w);
+int bench_barrier(struct bench *b);
+void bench_note_end(struct bench *b, struct wait *w);
+void bench_prefer_news_of_peer(struct bench *b, struct wait *w);
+/* Tells the peer that the user ended the run here. */
+void bench_send_interrupt(struct bench *b);
 
 #endif

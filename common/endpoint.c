@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "endpoint.h"
+#include "endpoint_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,16 +7,27 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
-#include "options.h"
+#include "op.h"
 
-void *endpoint_send_area(const struct endpoint *e)
+/* Each QP's send area, and its receive area behind it. */
+char *endpoint_send_area(const struct endpoint *e, unsigned int i)
 {
-	return e->buffer.addr;
+	return (char *)e->buffer.addr + i * (e->send_area + e->recv_area);
 }
 
-void *endpoint_recv_area(const struct endpoint *e)
+char *endpoint_recv_area(const struct endpoint *e, unsigned int i)
 {
-	return (char *)e->buffer.addr + e->area;
+	return endpoint_send_area(e, i) + e->send_area;
+}
+
+struct ibv_mr *endpoint_mr(const struct endpoint *e, unsigned int i)
+{
+	return e->mrs[e->mr_count > 1 ? i : 0];
+}
+
+struct endpoint_cqs *endpoint_cqs_of(const struct endpoint *e, unsigned int i)
+{
+	return &e->cqs[i / e->qps_per_cqs];
 }
 
 /* ENOMEM and EPERM of a registration are nearly always the limit of locked memory. */
@@ -35,32 +46,52 @@ static int registration_failed(size_t bytes, int errnum, struct error *err)
 	return error_set(err, EXIT_FAILED, errnum, "registering %zu kB", bytes >> 10);
 }
 
+static int register_memory(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
+{
+	unsigned int count = wish->mr_per_qp ? wish->qps : 1;
+	size_t bytes = e->buffer.bytes;
+
+	e->mrs = calloc(count, sizeof(*e->mrs));
+	if (!e->mrs)
+		return error_set(err, EXIT_FAILED, ENOMEM, "%u memory regions", count);
+	if (count > 1)
+		bytes = e->send_area + e->recv_area;
+	for (; e->mr_count < count; e->mr_count++) {
+		e->mrs[e->mr_count] = ibv_reg_mr(e->pd, endpoint_send_area(e, e->mr_count), bytes,
+						 (unsigned int)e->access);
+		if (!e->mrs[e->mr_count])
+			return registration_failed(bytes, errno, err);
+	}
+	return 0;
+}
+
 int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
 			 const struct endpoint_wish *wish, struct error *err)
 {
 	memset(e, 0, sizeof(*e));
 	e->ctx = ctx;
 	e->in_order = -1;
-	e->area = page_align(wish->area);
+	e->send_area = page_align(wish->send_area);
+	e->recv_area = page_align(wish->recv_area);
 	e->access = wish->access;
 	e->pd = ibv_alloc_pd(ctx);
 	if (!e->pd)
 		return error_set(err, EXIT_FAILED, errno, "ibv_alloc_pd on %s",
 				 ibv_get_device_name(ctx->device));
-	if (buffer_open(&e->buffer, wish->allocator, 2 * e->area, err))
+	if (buffer_open(&e->buffer, wish->allocator, wish->qps * (e->send_area + e->recv_area), err))
 		return -1;
-	e->mr = ibv_reg_mr(e->pd, e->buffer.addr, e->buffer.bytes, (unsigned int)e->access);
-	if (!e->mr)
-		return registration_failed(e->buffer.bytes, errno, err);
-	return 0;
+	return register_memory(e, wish, err);
 }
 
+/* QP number qp_count of this end. */
 static struct ibv_qp *create_qp(struct endpoint *e, const struct endpoint_wish *wish,
 				uint32_t inline_size, enum post_kind post, uint32_t *granted)
 {
+	const struct endpoint_cqs *cqs = endpoint_cqs_of(e, e->qp_count);
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = e->cq,
-		.recv_cq = e->cq,
+		.send_cq = cqs->send,
+		.recv_cq = cqs->recv,
+		.srq = e->srq,
 		.cap = {
 			.max_send_wr = wish->tx_depth,
 			/* Some devices refuse 0 although nothing is received. */
@@ -107,11 +138,6 @@ static struct ibv_qp *bisect_inline(struct endpoint *e, const struct endpoint_wi
 	return qp;
 }
 
-static const struct {
-	enum ibv_qp_type type;
-	const char *name;
-} qp_types[] = { { IBV_QPT_RC, "RC" }, { IBV_QPT_UC, "UC" }, { IBV_QPT_UD, "UD" } };
-
 /* Tries the smallest QP of each type: false when @wish's is not among those that work. */
 static bool type_works(struct endpoint *e, const struct endpoint_wish *wish, const char **name,
 		       char *others, size_t cap)
@@ -122,20 +148,20 @@ static bool type_works(struct endpoint *e, const struct endpoint_wish *wish, con
 
 	least.tx_depth = least.rx_depth = 1;
 	*others = '\0';
-	for (size_t i = 0; i < sizeof(qp_types) / sizeof(qp_types[0]); i++) {
+	for (enum transport t = 0; t < TRANSPORTS; t++) {
 		struct ibv_qp *qp;
 		uint32_t granted;
 
-		if (qp_types[i].type == wish->type)
-			*name = qp_types[i].name;
-		least.type = qp_types[i].type;
+		least.type = transport_qp_type(t);
+		if (least.type == wish->type)
+			*name = transport_name(t);
 		qp = create_qp(e, &least, 0, POST_SEND, &granted);
 		if (!qp)
 			continue;
 		ibv_destroy_qp(qp);
 		works |= least.type == wish->type;
 		len += (size_t)snprintf(others + len, cap - len, "%s%s", len ? ", " : "",
-					qp_types[i].name);
+					transport_name(t));
 	}
 	return works || !*others;
 }
@@ -195,43 +221,11 @@ static void choose_psns(struct endpoint *e)
 		e->psns[i] &= 0xffffff;
 }
 
-/* Beyond a limit the library only says EINVAL. */
-static int check_limits(const struct endpoint *e, const struct endpoint_wish *wish, int entries,
-			struct error *err)
+/* All QPs after the first, which has shown what is granted. */
+static int create_more(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
-	const char *name = ibv_get_device_name(e->ctx->device);
-	const struct ibv_device_attr *a = wish->limits;
-
-	if (!a)
-		return 0;
-	if (a->max_qp_wr > 0 && wish->tx_depth > (unsigned int)a->max_qp_wr)
-		return error_set(err, EXIT_MISUSE, 0, "--tx-depth %u: %s allows at most %d",
-				 wish->tx_depth, name, a->max_qp_wr);
-	if (a->max_cqe > 0 && entries > a->max_cqe)
-		return error_set(err, EXIT_MISUSE, 0,
-				 "a completion queue of %d entries is needed, %s allows %d: a smaller "
-				 "--tx-depth", entries, name, a->max_cqe);
-	return 0;
-}
-
-int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
-{
-	int entries = (int)(wish->qps * (wish->tx_depth + wish->rx_depth));
 	uint32_t granted;
 
-	e->inline_asked = (uint32_t)wish->inline_size;
-	if (check_limits(e, wish, entries, err))
-		return -1;
-	e->cq = ibv_create_cq(e->ctx, entries, NULL, NULL, 0);
-	if (!e->cq)
-		return error_set(err, EXIT_FAILED, errno, "ibv_create_cq of %d entries", entries);
-	e->qps = calloc(wish->qps, sizeof(*e->qps));
-	e->psns = calloc(wish->qps, sizeof(*e->psns));
-	if (!e->qps || !e->psns)
-		return error_set(err, EXIT_FAILED, ENOMEM, "%u queue pairs", wish->qps);
-	e->qps[0] = first_qp(e, wish, err);
-	if (!e->qps[0])
-		return -1;
 	for (e->qp_count = 1; e->qp_count < wish->qps; e->qp_count++) {
 		struct ibv_qp *qp = create_qp(e, wish, e->inline_granted, e->post, &granted);
 
@@ -239,6 +233,21 @@ int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, stru
 			return creation_failed(e, wish, errno, err);
 		e->qps[e->qp_count] = qp;
 	}
+	return 0;
+}
+
+int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
+{
+	e->inline_asked = (uint32_t)wish->inline_size;
+	if (endpoint_check_limits(e, wish, err) || endpoint_open_cqs(e, wish, err))
+		return -1;
+	e->qps = calloc(wish->qps, sizeof(*e->qps));
+	e->psns = calloc(wish->qps, sizeof(*e->psns));
+	if (!e->qps || !e->psns)
+		return error_set(err, EXIT_FAILED, ENOMEM, "%u queue pairs", wish->qps);
+	e->qps[0] = first_qp(e, wish, err);
+	if (!e->qps[0] || create_more(e, wish, err))
+		return -1;
 	choose_psns(e);
 	if (wish->inline_explicit && e->inline_granted < e->inline_asked)
 		error_warn(err, "inline of %u bytes was asked for; the device grants %u",
@@ -252,18 +261,43 @@ static void closing_failed(struct error *err, const char *call, int rc)
 		error_set(err, EXIT_FAILED, rc, "%s", call);
 }
 
+static void close_cqs(struct endpoint *e, struct error *err)
+{
+	for (unsigned int i = e->cqs_count; i > 0; i--) {
+		struct endpoint_cqs *c = &e->cqs[i - 1];
+
+		if (c->recv && c->recv != c->send)
+			closing_failed(err, "ibv_destroy_cq", ibv_destroy_cq(c->recv));
+		if (c->send)
+			closing_failed(err, "ibv_destroy_cq", ibv_destroy_cq(c->send));
+	}
+	free(e->cqs);
+	if (e->channel)
+		closing_failed(err, "ibv_destroy_comp_channel", ibv_destroy_comp_channel(e->channel));
+}
+
+static void close_memory(struct endpoint *e, struct error *err)
+{
+	for (unsigned int i = e->mr_count; i > 0; i--)
+		closing_failed(err, "ibv_dereg_mr", ibv_dereg_mr(e->mrs[i - 1]));
+	free(e->mrs);
+	buffer_close(&e->buffer);
+}
+
 int endpoint_close(struct endpoint *e, struct error *err)
 {
 	for (unsigned int i = e->qp_count; i > 0; i--)
 		closing_failed(err, "ibv_destroy_qp", ibv_destroy_qp(e->qps[i - 1]));
-	if (e->cq)
-		closing_failed(err, "ibv_destroy_cq", ibv_destroy_cq(e->cq));
-	if (e->mr)
-		closing_failed(err, "ibv_dereg_mr", ibv_dereg_mr(e->mr));
-	buffer_close(&e->buffer);
+	for (unsigned int i = e->ah_count; i > 0; i--)
+		closing_failed(err, "ibv_destroy_ah", ibv_destroy_ah(e->ahs[i - 1]));
+	if (e->srq)
+		closing_failed(err, "ibv_destroy_srq", ibv_destroy_srq(e->srq));
+	close_cqs(e, err);
+	close_memory(e, err);
 	if (e->pd)
 		closing_failed(err, "ibv_dealloc_pd", ibv_dealloc_pd(e->pd));
 	free(e->qps);
+	free(e->ahs);
 	free(e->psns);
 	memset(e, 0, sizeof(*e));
 	return error_is_set(err) ? -1 : 0;

@@ -21,52 +21,73 @@ enum post_kind { POST_SEND, POST_WR };
 /* What a program wants. */
 struct endpoint_wish {
 	enum ibv_qp_type type;
-	unsigned int qps, tx_depth, rx_depth;
+	unsigned int qps;
+	unsigned int tx_depth;  /* work requests in each send queue */
+	unsigned int rx_depth;  /* receives in each receive queue, or in the SRQ; 0: none */
+	bool srq;
+	bool events;            /* CQs with a completion channel */
+	bool mr_per_qp;
 	uint64_t inline_size;   /* bytes to ask for */
 	bool inline_explicit;   /* the user asked for this size */
 	uint64_t post;          /* enum post_kind, or OPTION_AUTO */
 	uint64_t wr_ops;        /* IBV_QP_EX_WITH_... of the ibv_wr_* calls that are used */
-	size_t area;            /* bytes of the send area and of the receive area each */
-	int access;             /* IBV_ACCESS_... of the memory region */
+	size_t send_area, recv_area; /* bytes of a QP */
+	int access;             /* IBV_ACCESS_... of the memory regions */
 	const struct memory_allocator *allocator;
 	const struct ibv_device_attr *limits; /* of the device, or NULL: not looked at */
+};
+
+/* The CQs of a group of QPs; one group unless a CQ would be too large. */
+struct endpoint_cqs {
+	struct ibv_cq *send, *recv; /* the same one where nothing is received */
+	int unreaped;               /* sends posted and not completed, kept by the ping-pong */
 };
 
 struct endpoint {
 	struct ibv_context *ctx; /* borrowed */
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel; /* of all CQs, or NULL; non-blocking */
+	struct endpoint_cqs *cqs;
+	unsigned int cqs_count, qps_per_cqs;
+	struct ibv_srq *srq;
 	struct buffer buffer;
-	struct ibv_mr *mr;
+	struct ibv_mr **mrs;     /* one, or one a QP */
+	unsigned int mr_count;
 	struct ibv_qp **qps;
+	struct ibv_ah **ahs;     /* UD: one a QP */
 	uint32_t *psns;
-	unsigned int qp_count;
+	unsigned int qp_count, ah_count;
+	uint32_t qkey;           /* UD: of the path */
 	uint32_t inline_asked, inline_granted;
 	enum post_kind post;
-	size_t area;
+	size_t send_area, recv_area; /* bytes of a QP, whole pages */
 	int access;
 	int in_order; /* WRITE data in order: 1 promised, 0 not promised, -1 unknown */
 };
 
-/* Addresses as exchanged. All QPs of an end share port, memory and key. */
+/* Addresses as exchanged. All QPs of an end share the port; their receive areas follow in steps. */
 struct endpoint_address {
 	uint16_t lid;
 	bool has_gid;
 	struct gid_entry gid;
-	uint32_t rkey;
-	uint64_t vaddr; /* of the receive area */
-	uint32_t *qpns, *psns; /* malloc'ed */
+	uint64_t vaddr;  /* of the receive area of the first QP */
+	uint64_t stride; /* from there to the next QP's */
+	uint32_t *qpns, *psns, *rkeys; /* malloc'ed, one a QP */
 	unsigned int qp_count;
 };
+
+#define FLOW_LABEL_MAX 0xfffff
 
 /* How the QPs talk; both ends have the same but for the addresses. */
 struct endpoint_path {
 	uint8_t port, sl, traffic_class, hop_limit, path_bits;
 	uint32_t flow_label;
+	bool flow_label_counts; /* QP i has flow_label + i */
 	int pkey_index, gid_index; /* gid_index -1: no GRH */
 	uint16_t mtu; /* bytes */
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
 	uint8_t max_rd_atomic, max_dest_rd_atomic; /* negotiated */
+	uint32_t qkey; /* UD */
 };
 
 int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
@@ -78,8 +99,11 @@ int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
 /* Any half-open state is fine. The first destroy that fails is told. 0 or -1. */
 int endpoint_close(struct endpoint *e, struct error *err);
 
-void *endpoint_send_area(const struct endpoint *e);
-void *endpoint_recv_area(const struct endpoint *e);
+/* First byte of the areas of QP @i; its memory region. */
+char *endpoint_send_area(const struct endpoint *e, unsigned int i);
+char *endpoint_recv_area(const struct endpoint *e, unsigned int i);
+struct ibv_mr *endpoint_mr(const struct endpoint *e, unsigned int i);
+struct endpoint_cqs *endpoint_cqs_of(const struct endpoint *e, unsigned int i);
 
 int endpoint_address_fill(struct endpoint_address *a, const struct endpoint *e,
 			  const struct candidate *port, const struct gid_entry *gid);

@@ -9,6 +9,14 @@
 
 #include "units.h"
 
+static int alloc_arrays(struct endpoint_address *a)
+{
+	a->qpns = calloc(a->qp_count, sizeof(*a->qpns));
+	a->psns = calloc(a->qp_count, sizeof(*a->psns));
+	a->rkeys = calloc(a->qp_count, sizeof(*a->rkeys));
+	return a->qpns && a->psns && a->rkeys ? 0 : -ENOMEM;
+}
+
 int endpoint_address_fill(struct endpoint_address *a, const struct endpoint *e,
 			  const struct candidate *port, const struct gid_entry *gid)
 {
@@ -17,16 +25,15 @@ int endpoint_address_fill(struct endpoint_address *a, const struct endpoint *e,
 	a->has_gid = gid != NULL;
 	if (gid)
 		a->gid = *gid;
-	a->rkey = e->mr->rkey;
-	a->vaddr = (uintptr_t)endpoint_recv_area(e);
-	a->qpns = calloc(e->qp_count, sizeof(*a->qpns));
-	a->psns = calloc(e->qp_count, sizeof(*a->psns));
-	if (!a->qpns || !a->psns)
-		return -ENOMEM;
+	a->vaddr = (uintptr_t)endpoint_recv_area(e, 0);
+	a->stride = e->send_area + e->recv_area;
 	a->qp_count = e->qp_count;
+	if (alloc_arrays(a))
+		return -ENOMEM;
 	for (unsigned int i = 0; i < e->qp_count; i++) {
 		a->qpns[i] = e->qps[i]->qp_num;
 		a->psns[i] = e->psns[i];
+		a->rkeys[i] = endpoint_mr(e, i)->rkey;
 	}
 	return 0;
 }
@@ -35,6 +42,7 @@ void endpoint_address_free(struct endpoint_address *a)
 {
 	free(a->qpns);
 	free(a->psns);
+	free(a->rkeys);
 	memset(a, 0, sizeof(*a));
 }
 
@@ -46,7 +54,7 @@ void endpoint_address_text(const struct endpoint_address *a, unsigned int qp, ch
 
 	n = snprintf(out, cap,
 		     "LID 0x%04x, QPN 0x%06x, PSN 0x%06x, RKey 0x%08x, VAddr 0x%016" PRIx64, a->lid,
-		     a->qpns[qp], a->psns[qp], a->rkey, a->vaddr);
+		     a->qpns[qp], a->psns[qp], a->rkeys[qp], a->vaddr + qp * a->stride);
 	if (!a->has_gid || n < 0 || (size_t)n >= cap)
 		return;
 	gid_text(&a->gid.gid, gid);
@@ -60,10 +68,11 @@ json_t *endpoint_address_to_json(const struct endpoint_address *a)
 	char vaddr[19], gid[GID_TEXT_MAX];
 
 	for (unsigned int i = 0; i < a->qp_count; i++)
-		json_array_append_new(qps, json_pack("[i,i]", (int)a->qpns[i], (int)a->psns[i]));
+		json_array_append_new(qps, json_pack("[i,i,I]", (int)a->qpns[i], (int)a->psns[i],
+						     (json_int_t)a->rkeys[i]));
 	snprintf(vaddr, sizeof(vaddr), "0x%016" PRIx64, a->vaddr);
-	v = json_pack("{s:i,s:I,s:s,s:o}", "lid", (int)a->lid, "rkey", (json_int_t)a->rkey, "vaddr",
-		      vaddr, "qps", qps);
+	v = json_pack("{s:i,s:s,s:I,s:o}", "lid", (int)a->lid, "vaddr", vaddr, "stride",
+		      (json_int_t)a->stride, "qps", qps);
 	if (!a->has_gid)
 		return v;
 	gid_text(&a->gid.gid, gid);
@@ -89,18 +98,17 @@ static int gid_from_json(json_t *v, struct endpoint_address *a)
 
 static int qps_from_json(json_t *qps, struct endpoint_address *a)
 {
-	a->qpns = calloc(a->qp_count, sizeof(*a->qpns));
-	a->psns = calloc(a->qp_count, sizeof(*a->psns));
-	if (!a->qpns || !a->psns)
+	if (alloc_arrays(a))
 		return -ENOMEM;
 	for (unsigned int i = 0; i < a->qp_count; i++) {
-		json_int_t qpn, psn;
+		json_int_t qpn, psn, rkey;
 
-		if (json_unpack(json_array_get(qps, i), "[I,I]", &qpn, &psn) || qpn < 0 ||
-		    qpn > 0xffffff || psn < 0 || psn > 0xffffff)
+		if (json_unpack(json_array_get(qps, i), "[I,I,I]", &qpn, &psn, &rkey) || qpn < 0 ||
+		    qpn > 0xffffff || psn < 0 || psn > 0xffffff || rkey < 0 || rkey > UINT32_MAX)
 			return -EINVAL;
 		a->qpns[i] = (uint32_t)qpn;
 		a->psns[i] = (uint32_t)psn;
+		a->rkeys[i] = (uint32_t)rkey;
 	}
 	return 0;
 }
@@ -109,18 +117,18 @@ int endpoint_address_from_json(json_t *v, unsigned int qps, struct endpoint_addr
 {
 	json_t *list, *gid = json_object_get(v, "gid");
 	const char *vaddr;
-	json_int_t rkey, lid;
+	json_int_t stride, lid;
 	int rc;
 
 	memset(a, 0, sizeof(*a));
-	if (json_unpack(v, "{s:I,s:I,s:s,s:o}", "lid", &lid, "rkey", &rkey, "vaddr", &vaddr, "qps",
-			&list) ||
-	    lid < 0 || lid > 0xffff || rkey < 0 || rkey > UINT32_MAX ||
+	if (json_unpack(v, "{s:I,s:s,s:I,s:o}", "lid", &lid, "vaddr", &vaddr, "stride", &stride,
+			"qps", &list) ||
+	    lid < 0 || lid > 0xffff || stride < 0 ||
 	    strncmp(vaddr, "0x", 2) || units_parse_u64(vaddr, &a->vaddr) || qps == 0 ||
 	    json_array_size(list) != qps)
 		return -EINVAL;
 	a->lid = (uint16_t)lid;
-	a->rkey = (uint32_t)rkey;
+	a->stride = (uint64_t)stride;
 	a->qp_count = qps;
 	rc = qps_from_json(list, a);
 	if (!rc && gid)

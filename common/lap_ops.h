@@ -6,6 +6,11 @@
 #include "laps.h"
 #include "wait_ops.h"
 
+#define LAP_INLINE static inline __attribute__((always_inline))
+
+/* How an end sees a message: its mark in memory, or the completion of a receive. */
+enum lap_sight { SEE_MEMORY, SEE_COMPLETION };
+
 /* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
 static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
 {
@@ -20,61 +25,101 @@ static inline uint64_t lap_number(const struct lap_run *r, uint64_t lap)
 	return r->number + lap;
 }
 
-/* One RDMA WRITE with the mark of @lap. */
-static inline __attribute__((always_inline)) int lap_post_write(struct lap_run *r,
-								enum post_how how, uint64_t lap)
+/* Posts the message of @lap on @l; where its mark is awaited it carries one. */
+LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap)
 {
-	struct ibv_send_wr *bad;
-
-	*r->send_word = mark_word(&r->mark, lap_number(r, lap));
-	if (how == POST_HOW_SEND) {
-		r->wr.wr_id = lap;
-		return ibv_post_send(r->qp, &r->wr, &bad);
-	}
-	ibv_wr_start(r->qpx);
-	r->qpx->wr_id = lap;
-	r->qpx->wr_flags = r->wr.send_flags;
-	ibv_wr_rdma_write(r->qpx, r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr);
-	if (how == POST_HOW_WR_INLINE)
-		ibv_wr_set_inline_data(r->qpx, (void *)(uintptr_t)r->sge.addr, r->sge.length);
-	else
-		ibv_wr_set_sge(r->qpx, r->sge.lkey, r->sge.addr, r->sge.length);
-	return ibv_wr_complete(r->qpx);
+	if (sight == SEE_MEMORY)
+		*(uint64_t *)(void *)(l->send + r->mark.word) =
+			mark_word(&r->mark, lap_number(r, lap));
+	return l->post(l, lap);
 }
 
-static inline __attribute__((always_inline)) int lap_wait_mark(struct lap_run *r, uint64_t lap,
-							       enum clock_source clock,
-							       struct poll_gap *gap)
+/* Waits until the other end's message of @lap is there. */
+LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
+		       enum clock_source clock, struct poll_gap *gap)
 {
-	return wait_word(r->wait, r->recv_word, r->mark.mask,
-			 mark_word(&r->mark, lap_number(r, lap)), clock, gap);
+	if (sight == SEE_COMPLETION) {
+		l->consumed++;
+		return wait_cq(r->wait, l->cqs->recv, 1, clock, gap) < 0 ? -1 : 0;
+	}
+	return wait_word(r->wait, (const uint64_t *)(const void *)(l->recv + r->mark.word),
+			 r->mark.mask, mark_word(&r->mark, lap_number(r, lap)), clock, gap);
 }
 
 /* Takes own completions once as many are out as the queue may hold. */
-static inline __attribute__((always_inline)) int lap_reap(struct lap_run *r,
-							  enum clock_source clock,
-							  struct poll_gap *gap)
+LAP_INLINE int lap_reap(struct lap_run *r, struct lane *l, enum clock_source clock,
+			struct poll_gap *gap)
 {
+	struct endpoint_cqs *c = l->cqs;
 	int got;
 
-	if (++r->unreaped < r->depth)
+	if (++c->unreaped < r->depth)
 		return 0;
-	got = wait_cq(r->wait, r->cq, r->depth < 16 ? r->depth : 16, clock, gap);
+	got = wait_cq(r->wait, c->send, r->depth < 16 ? r->depth : 16, clock, gap);
 	if (got < 0)
 		return -1;
-	r->unreaped -= got;
+	c->unreaped -= got;
 	return 0;
 }
 
+/*
+ * Posts the receives again that were consumed, once there are enough for a list. After the post of
+ * a message, where its cost is hidden: more receives are there than a list takes.
+ */
+LAP_INLINE int lap_receive(struct lap_run *r, struct lane *l, enum lap_sight sight)
+{
+	int rc;
+
+	if (sight != SEE_COMPLETION || l->consumed < r->recv_list)
+		return 0;
+	rc = lane_post_receives(l, l->consumed);
+	l->consumed = 0;
+	return rc ? lap_receive_failed(r, rc) : 0;
+}
+
 /* Counts the lap that ended with stamp @t. After the post, where its cost is hidden. */
-static inline __attribute__((always_inline)) void lap_count(struct lap_run *r,
-							    enum lap_record record, uint64_t t)
+LAP_INLINE void lap_count(struct lap_run *r, enum lap_record record, uint64_t t)
 {
 	if (record != RECORD_HISTOGRAM)
 		return;
 	if (r->before)
 		histogram_add(r->histogram, lap_difference(r, r->before, t));
 	r->before = t;
+}
+
+/* The answer of @lap, posted at @t, was seen. */
+LAP_INLINE void lap_saw(struct lap_run *r, enum lap_record record, enum clock_source clock,
+			uint64_t lap, uint64_t t, const struct poll_gap *gap)
+{
+	uint64_t now;
+
+	if (!lap_record_sees(record))
+		return;
+	now = cycles_read(clock);
+	if (record == RECORD_PACED_HISTOGRAM) {
+		histogram_add(r->histogram, lap_difference(r, t, now));
+		return;
+	}
+	r->seen[lap] = now;
+	if (record == RECORD_DETAIL)
+		r->gap[lap] = gap->longest;
+}
+
+/* The stamp of a lap's start, where it is kept. */
+LAP_INLINE void lap_stamp(struct lap_run *r, enum lap_record record, uint64_t lap, uint64_t t)
+{
+	if (!lap_record_counts(record))
+		r->post[lap] = t;
+}
+
+/* The client's last stamp: the end of its last lap, or of the one that a deadline ended. */
+LAP_INLINE void lap_end(struct lap_run *r, enum lap_record record, enum clock_source clock,
+			uint64_t lap, uint64_t t)
+{
+	if (lap == r->last)
+		t = cycles_read(clock);
+	lap_count(r, record, t);
+	lap_stamp(r, record, lap, t);
 }
 
 #endif

@@ -8,13 +8,15 @@
 #include "lap_ops.h"
 #include "plan.h"
 
-int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, struct error *err)
+int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, bool paced,
+		   struct error *err)
 {
 	uint64_t cap;
 	int rc;
 
 	memset(s, 0, sizeof(*s));
 	s->warmup = set->warmup;
+	s->paced = paced;
 	s->kept = plan_kept_laps(set, dumps);
 	if (!s->kept) {
 		s->histogram = malloc(sizeof(*s->histogram));
@@ -24,7 +26,7 @@ int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, 
 	/* The first exchange is kept even where neither warm-up nor samples are. */
 	cap = s->kept + s->warmup + 2;
 	rc = samples_open(&s->post, cap);
-	if (!rc && set->detail)
+	if (!rc && (set->detail || paced))
 		rc = samples_open(&s->seen, cap);
 	if (!rc && set->detail)
 		rc = samples_open(&s->gap, cap);
@@ -59,47 +61,104 @@ static uint64_t add_ticks(uint64_t t, uint64_t more)
 	return more < UINT64_MAX - t ? t + more : UINT64_MAX;
 }
 
-/* Runs laps [first, last); 0 when all of them were done or the deadline came. */
-static int call_loop(struct lap_run *r, lap_loop loop, uint64_t first, uint64_t last,
+/* The loop that records in arrays, and the one for laps that are not all kept. */
+static enum lap_record kept_record(const struct lap_store *s)
+{
+	return s->paced ? RECORD_PACED : s->seen.v ? RECORD_DETAIL : RECORD_STAMPS;
+}
+
+static enum lap_record main_record(const struct lap_store *s)
+{
+	if (!s->histogram)
+		return kept_record(s);
+	return s->paced ? RECORD_PACED_HISTOGRAM : RECORD_HISTOGRAM;
+}
+
+/* A lap of the client whose answer never came: its stamp is marked, its message sent anew. */
+static int client_lost(struct lap_run *r, enum lap_record record)
+{
+	if (!lap_record_counts(record))
+		r->post[r->laps] |= LAP_LOST;
+	r->before = 0;
+	r->lost++;
+	r->laps++;
+	r->number--; /* the server waits for the same mark still, or for none */
+	return 0;
+}
+
+/* The server's answer may be what was lost: it is written again, which changes nothing else. */
+static int server_lost(struct lap_run *r)
+{
+	struct lane *l = r->lane;
+	int rc;
+
+	if (r->laps == 0)
+		return 0;
+	while (l->next != r->lane)
+		l = l->next;
+	rc = lap_post(r, l, SEE_MEMORY, r->laps - 1);
+	if (rc)
+		return lap_post_failed(r, rc, r->laps - 1);
+	return wait_cq(r->wait, l->cqs->send, 1, CLOCK_SRC_GETTIME, NULL) < 0 ? -1 : 0;
+}
+
+/*
+ * Runs laps up to @last; 0 when all of them were done or the deadline came. A loss ends the loop,
+ * which then goes on.
+ */
+static int call_loop(struct lap_run *r, const struct lap_loops *loops, enum lap_side side,
+		     enum lap_record record, enum clock_source clock, uint64_t last,
 		     uint64_t deadline)
 {
-	r->first = first;
-	r->last = last;
-	r->deadline = deadline;
-	return loop(r);
+	lap_loop loop = loops->by[side][record][clock];
+
+	for (;;) {
+		int rc;
+
+		r->first = r->laps;
+		r->last = last;
+		r->deadline = deadline;
+		rc = loop(r);
+		if (!rc || r->wait->end != WAIT_LOST)
+			return rc;
+		r->wait->end = WAIT_OK;
+		if (side == LAP_CLIENT ? client_lost(r, record) : server_lost(r))
+			return -1;
+	}
+}
+
+static void begin_run(struct lap_run *r, struct lap_store *s)
+{
+	attach(r, s);
+	r->laps = r->lost = 0;
 }
 
 void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
-		     enum post_how how, enum clock_source clock, const struct lap_goal *goal,
-		     struct lap_result *out)
+		     enum clock_source clock, const struct lap_goal *goal, struct lap_result *out)
 {
-	enum lap_record each = s->seen.v ? RECORD_DETAIL : RECORD_STAMPS;
-	lap_loop stamps = loops->by[LAP_CLIENT][each][how][clock];
-	lap_loop main_loop = s->histogram ? loops->by[LAP_CLIENT][RECORD_HISTOGRAM][how][clock] :
-					    stamps;
 	uint64_t room = s->histogram ? UINT64_MAX - s->warmup - 2 : s->kept;
 	uint64_t laps = goal->laps < room ? goal->laps : room, first, end;
 
 	memset(out, 0, sizeof(*out));
-	attach(r, s);
-	r->laps = 0;
+	begin_run(r, s);
 	end = add_ticks(cycles_read(clock), goal->warmup_ticks);
 	r->wait->err->stage = "warm-up";
-	if (s->warmup && call_loop(r, stamps, 0, s->warmup,
+	if (s->warmup && call_loop(r, loops, LAP_CLIENT, kept_record(s), clock, s->warmup,
 				   end < goal->timeout_tick ? end : goal->timeout_tick)) {
 		out->warmup = r->laps;
 		return;
 	}
 	r->wait->err->stage = "run";
 	out->warmup = first = r->laps;
+	r->lost = 0;
 	end = goal->run_ticks ? add_ticks(cycles_read(clock), goal->run_ticks) : UINT64_MAX;
 	end = end < goal->timeout_tick ? end : goal->timeout_tick;
 	if (s->histogram && first == 0) {
-		if (call_loop(r, stamps, 0, 1, end) || r->laps == 0)
+		if (call_loop(r, loops, LAP_CLIENT, kept_record(s), clock, 1, end) || r->laps == 0)
 			return;
-		r->before = r->post[0];
+		r->before = r->post[0] & LAP_LOST ? 0 : r->post[0];
 	}
-	call_loop(r, main_loop, r->laps, first + laps, end);
+	call_loop(r, loops, LAP_CLIENT, main_record(s), clock, first + laps, end);
 	out->full = goal->run_ticks && r->laps - first == room;
 }
 
@@ -119,45 +178,63 @@ bool laps_server_full(const struct lap_run *r, const struct lap_store *s,
 }
 
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
-		     enum post_how how, enum clock_source clock, const struct lap_goal *goal)
+		     enum clock_source clock, const struct lap_goal *goal)
 {
-	enum lap_record each = s->seen.v ? RECORD_DETAIL : RECORD_STAMPS;
-	lap_loop stamps = loops->by[LAP_SERVER][each][how][clock];
 	uint64_t kept = s->histogram ? kept_by_server(s) : s->kept + s->warmup;
 	uint64_t all = goal->laps == UINT64_MAX ? UINT64_MAX : goal->laps + s->warmup;
 
-	attach(r, s);
-	r->laps = 0;
-	if (call_loop(r, stamps, 0, kept < all ? kept : all, goal->timeout_tick) || !s->histogram)
+	begin_run(r, s);
+	if (call_loop(r, loops, LAP_SERVER, kept_record(s), clock, kept < all ? kept : all,
+		      goal->timeout_tick) || !s->histogram)
 		return;
 	if (r->laps < kept || r->laps >= all)
 		return;
 	r->before = r->post[r->laps - 1];
-	call_loop(r, loops->by[LAP_SERVER][RECORD_HISTOGRAM][how][clock], r->laps, all,
-		  goal->timeout_tick);
+	call_loop(r, loops, LAP_SERVER, main_record(s), clock, all, goal->timeout_tick);
+}
+
+/* The samples of @stamps stamps from lap @warmup on, in place, without those of lost laps. */
+static uint64_t take_samples(struct lap_run *r, struct lap_store *s, uint64_t stamps,
+			     uint64_t warmup)
+{
+	uint64_t n = 0;
+
+	for (uint64_t k = warmup; k + 1 < stamps; k++) {
+		uint64_t from = r->post[k], to = s->paced ? r->seen[k] : r->post[k + 1] & ~LAP_LOST;
+
+		if (!(from & LAP_LOST))
+			r->post[n++] = lap_difference(r, from, to);
+	}
+	return n;
+}
+
+static uint64_t first_exchange(const struct lap_run *r, const struct lap_store *s)
+{
+	uint64_t end = s->paced ? r->seen[0] : r->post[1] & ~LAP_LOST;
+
+	return end > r->post[0] ? end - r->post[0] : 0;
 }
 
 /* Stamps of [0, stamps) become samples from lap @warmup on, and those statistics. */
 static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, uint64_t warmup,
 		     struct lap_result *out, struct error *err)
 {
-	uint64_t backwards = 0;
 	int rc = 0;
 
-	if (stamps >= 2 && r->post[1] > r->post[0])
-		out->first_exchange = lap_difference(r, r->post[0], r->post[1]);
+	if (stamps >= 2 && !(r->post[0] & LAP_LOST))
+		out->first_exchange = first_exchange(r, s);
+	out->lost = r->lost;
 	if (s->histogram) {
 		out->samples = s->histogram->count;
 		rc = out->samples ? histogram_summarise(s->histogram, &out->stats) : 0;
 	} else {
-		out->samples = samples_count(stamps, warmup);
+		out->samples = take_samples(r, s, stamps, warmup);
 		if (!out->samples)
 			return 0;
-		rc = samples_from_stamps(r->post, stamps, warmup, r->post, &backwards);
 		out->sample = r->post;
 		rc = stats_summarise(out->sample, out->samples, &out->stats);
 	}
-	out->backwards = r->backwards + backwards;
+	out->backwards = r->backwards;
 	if (out->backwards)
 		error_warn(err, "the clock stepped back %llu times in the run; those laps count as 0",
 			   (unsigned long long)out->backwards);
@@ -173,11 +250,15 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 static void take_detail(struct lap_run *r, struct lap_store *s, uint64_t warmup, uint64_t samples,
 			unsigned int ahead, struct lap_result *out)
 {
-	if (!s->seen.v)
+	uint64_t n = 0;
+
+	if (!s->gap.v)
 		return;
-	for (uint64_t k = 0; k < samples; k++) {
-		r->seen[k] = lap_difference(r, r->post[warmup + k], r->seen[warmup + k + ahead]);
-		r->gap[k] = r->gap[warmup + k + ahead];
+	for (uint64_t k = warmup; k < warmup + samples; k++) {
+		if (r->post[k] & LAP_LOST)
+			continue;
+		r->seen[n] = lap_difference(r, r->post[k], r->seen[k + ahead]);
+		r->gap[n++] = r->gap[k + ahead];
 	}
 	out->to_seen = r->seen;
 	out->gap = r->gap;
@@ -218,6 +299,9 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 	memset(out, 0, sizeof(*out));
 	out->warmup = warmup;
 	out->laps = stamps > warmup ? stamps - warmup : 0;
+	/* Between its answers lies what the client did between its laps. */
+	if (s->paced)
+		return 0;
 	if (s->histogram && count_kept(r, s, stamps, warmup))
 		return error_set(err, EXIT_FAILED, ENOMEM, "histogram");
 	take_detail(r, s, warmup, samples_count(stamps, warmup), 1, out);
@@ -226,10 +310,20 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 
 int lap_post_failed(struct lap_run *r, int rc, uint64_t lap)
 {
+	const struct lane *l = r->lane;
+
 	error_set(r->wait->err, EXIT_FAILED, rc > 0 ? rc : -rc,
 		  "posting lap %llu (%u bytes%s) on QP 0x%06x", (unsigned long long)lap + 1,
-		  r->sge.length, r->wr.send_flags & IBV_SEND_INLINE ? ", inline" : "",
-		  r->qp->qp_num);
+		  l->sge.length, l->wr.send_flags & IBV_SEND_INLINE ? ", inline" : "",
+		  l->qp->qp_num);
+	r->wait->end = WAIT_FAILED;
+	return -1;
+}
+
+int lap_receive_failed(struct lap_run *r, int rc)
+{
+	error_set(r->wait->err, EXIT_FAILED, rc > 0 ? rc : -rc, "posting a receive on QP 0x%06x",
+		  r->lane->qp->qp_num);
 	r->wait->end = WAIT_FAILED;
 	return -1;
 }

@@ -9,8 +9,8 @@
 #include <infiniband/verbs.h>
 
 #include "cycles.h"
-#include "endpoint.h"
 #include "histogram.h"
+#include "lane.h"
 #include "mark.h"
 #include "options.h"
 #include "samples.h"
@@ -21,26 +21,48 @@ enum lap_record {
 	RECORD_STAMPS,    /* one stamp a lap in an array */
 	RECORD_HISTOGRAM, /* the difference to the stamp before, counted */
 	RECORD_DETAIL,    /* post, seen and the longest poll gap in arrays */
+	RECORD_PACED,     /* something is done between laps: post and seen, which is the sample */
+	RECORD_PACED_HISTOGRAM, /* the same, counted */
 	RECORD_KINDS
 };
 
-enum post_how { POST_HOW_SEND, POST_HOW_WR, POST_HOW_WR_INLINE, POST_HOW_KINDS };
+/* Stamps of each lap's answer are kept or needed. */
+static inline bool lap_record_sees(enum lap_record record)
+{
+	return record >= RECORD_DETAIL;
+}
+
+static inline bool lap_record_paced(enum lap_record record)
+{
+	return record >= RECORD_PACED;
+}
+
+static inline bool lap_record_counts(enum lap_record record)
+{
+	return record == RECORD_HISTOGRAM || record == RECORD_PACED_HISTOGRAM;
+}
+
 enum lap_side { LAP_CLIENT, LAP_SERVER };
+
+struct lap_run;
+
+/* What a paced loop does between laps: before each post, and before each wait of the server. */
+struct lap_pace {
+	int (*before_post)(struct lap_run *r, uint64_t lap); /* 0, or -1 with wait->end */
+	int (*after_seen)(struct lap_run *r, uint64_t lap);
+	void *arg;
+};
 
 /* All that a loop touches. */
 struct lap_run {
 	/* of a size */
-	struct ibv_qp *qp;
-	struct ibv_qp_ex *qpx;
-	struct ibv_cq *cq;
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
-	uint64_t *send_word;       /* where our mark goes */
-	const uint64_t *recv_word; /* where the peer's mark comes */
+	struct lane *lane;         /* of the next lap */
 	struct mark mark;
 	uint64_t number;           /* the mark of lap 0; goes on from size to size */
-	int depth, unreaped;       /* reap when unreaped reaches depth */
+	int depth;                 /* reap when so many sends of a CQ are out */
+	unsigned int recv_list;    /* receives in one post */
 	struct wait *wait;
+	const struct lap_pace *pace;
 	/* of a call */
 	uint64_t first, last;      /* laps [first, last) */
 	uint64_t deadline;         /* counter; no lap starts after it */
@@ -49,25 +71,31 @@ struct lap_run {
 	uint64_t before;           /* RECORD_HISTOGRAM: stamp before the first, 0: none */
 	/* result */
 	uint64_t laps;             /* first unfinished lap */
+	uint64_t lost;             /* of them: laps whose answer never came (LAP_LOST) */
 	uint64_t backwards;        /* steps back of the clock that were counted as 0 */
 };
 
+#define LAP_LOST (1ull << 63) /* in a stamp: this lap was lost, and gives no sample */
+
 typedef int (*lap_loop)(struct lap_run *r);
 
-/* A program's loops. */
+/* A program's loops; no server loop: the server has nothing to do. */
 struct lap_loops {
-	lap_loop by[2][RECORD_KINDS][POST_HOW_KINDS][2]; /* side, record, post, clock source */
+	lap_loop by[2][RECORD_KINDS][2]; /* side, record, clock source */
 };
 
 /* Where the records of one size go. */
 struct lap_store {
 	struct samples post, seen, gap;
+	bool paced;                  /* samples are from post to seen */
 	struct histogram *histogram; /* malloc'ed, or NULL: every lap is kept */
 	uint64_t warmup;             /* laps asked for */
 	uint64_t kept;               /* measured laps there is room for */
 };
 
-int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, struct error *err);
+/* @paced: the loops run something between laps, and a sample is from post to seen. */
+int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, bool paced,
+		   struct error *err);
 void lap_store_close(struct lap_store *s);
 
 /* Which laps to do. */
@@ -82,7 +110,7 @@ struct lap_goal {
 struct lap_result {
 	uint64_t size;
 	uint64_t warmup, laps;  /* done; laps without the warm-up */
-	uint64_t samples;
+	uint64_t samples, lost;
 	uint64_t first_exchange; /* 0: none */
 	uint64_t *sample;       /* in the store; NULL with a histogram */
 	uint64_t *to_seen, *gap; /* --detail: post to seen and poll gap by sample; or NULL */
@@ -93,10 +121,10 @@ struct lap_result {
 
 /* Runs warm-up and measured laps. The reason of an early end is in wait->end. */
 void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
-		     enum post_how how, enum clock_source clock, const struct lap_goal *goal,
+		     enum clock_source clock, const struct lap_goal *goal,
 		     struct lap_result *out);
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
-		     enum post_how how, enum clock_source clock, const struct lap_goal *goal);
+		     enum clock_source clock, const struct lap_goal *goal);
 
 /* A run by time whose server has no room for more samples. */
 bool laps_server_full(const struct lap_run *r, const struct lap_store *s,
@@ -110,5 +138,6 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 
 /* Records that a post failed; returns -1. */
 int lap_post_failed(struct lap_run *r, int rc, uint64_t lap);
+int lap_receive_failed(struct lap_run *r, int rc);
 
 #endif

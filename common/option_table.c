@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "option_table.h"
 
-#define AT(field) offsetof(struct settings, field)
+#include "option_codec.h"
+
+#define AT_CODEC(field, codec) offsetof(struct settings, field), codec
+#define AT(field) AT_CODEC(field, NULL)
 #define MS 1000000ull
 #define DAY (86400ull * 1000 * MS)
 
 static const char *const clock_names[] = { "tsc", "gettime", NULL };
 static const char *const post_names[] = { "send", "wr", NULL };
+static const char *const transport_names[] = { "RC", "UC", "UD", NULL };
+static const char *const atomic_names[] = { "fetch-add", "cmp-swap", NULL };
+static const char *const off_on[] = { "off", "on", NULL };
 static const char *const reap_names[] = { "now", "late", NULL };
 
 /* clang-format off */
@@ -19,10 +25,42 @@ const struct option_record option_table[] = {
 	{ "all", "a", OPTION_ALL_SIZES, SCOPE_PLAN, FOR_PAIR, "What is measured", NULL,
 	  0, 0, "", NULL, "all sizes from 2^0 to 2^23 bytes", AT(sizes) },
 	{ "iters", "n", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "What is measured", "N",
-	  1, 1ull << 40, "1000", NULL, "laps of each size", AT(iters) },
+	  1, 1ull << 40, "1000", NULL, "laps of each size, or messages over all queue pairs",
+	  AT(iters) },
 	{ "duration", "D", OPTION_TIME, SCOPE_PLAN, FOR_PAIR, "What is measured", "T",
-	  MS, 30 * DAY, "", NULL,
+	  MS, 365 * DAY, "", NULL,
 	  "measure for this time instead of a number of laps (10s, 500ms, 2m)", AT(duration_ns) },
+	{ "run-infinitely", "", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "What is measured", NULL,
+	  0, 0, "", NULL, "measure until SIGINT or SIGTERM, with a line each --interval",
+	  AT(infinite) },
+	{ "interval", "", OPTION_TIME, SCOPE_PLAN, FOR_PAIR, "What is measured", "T",
+	  10 * MS, DAY, "", NULL,
+	  "a line of figures each time T in a run by time (1s with --run-infinitely)",
+	  AT(interval_ns) },
+	{ "transport", "", OPTION_NAME, SCOPE_PLAN, FOR_PAIR, "What is measured", "NAME",
+	  0, 0, "RC", transport_names, "transport service of the queue pairs", AT(transport) },
+	{ "imm", "", OPTION_FLAG, SCOPE_PLAN, FOR_IMM, "What is measured", NULL,
+	  0, 0, "", NULL,
+	  "messages with immediate data: the receiver of a WRITE takes a completion too", AT(imm) },
+	{ "atomic", "A", OPTION_NAME, SCOPE_PLAN, FOR_ATOMIC, "What is measured", "NAME",
+	  0, 0, "fetch-add", atomic_names, "which atomic operation", AT(atomic) },
+	{ "bidirectional", "b", OPTION_FLAG, SCOPE_PLAN, FOR_BW, "What is measured", NULL,
+	  0, 0, "", NULL, "both ends send at once; each direction and both together are reported",
+	  AT(bidirectional) },
+	{ "reversed", "", OPTION_FLAG, SCOPE_PLAN, FOR_BW, "What is measured", NULL,
+	  0, 0, "", NULL, "the server sends to the client", AT(reversed) },
+	{ "gap", "", OPTION_TIME, SCOPE_PLAN, FOR_LAT, "What is measured", "T",
+	  1, DAY, "", NULL,
+	  "time between two laps; a sample is then from post to seen and holds no gap", AT(gap_ns) },
+	{ "load", "", OPTION_PARSED, SCOPE_PLAN, FOR_LAT, "What is measured", "RATE[,sl=N,tc=N]",
+	  0, 0, "", NULL,
+	  "measure idle, and again while a second queue pair carries this load", AT_CODEC(load, &option_load_codec) },
+	{ "verify", "", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "What is measured", NULL,
+	  0, 0, "", NULL, "fill every message with a pattern and check it where it arrives",
+	  AT(verify) },
+	{ "allow-loss", "", OPTION_FLAG, SCOPE_PLAN, FOR_LOSSY, "What is measured", NULL,
+	  0, 0, "", NULL, "lost messages on UC and UD are counted and are no failure",
+	  AT(allow_loss) },
 	{ "warmup", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "What is measured", "N",
 	  0, 10000000, "100", NULL,
 	  "laps before the measured ones, at most 200 ms of them; 0: none, sample 1 is then the "
@@ -38,7 +76,38 @@ const struct option_record option_table[] = {
 	{ "tx-depth", "t", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "How it is sent", "N",
 	  1, 32768, "16", NULL, "depth of the send queue", AT(tx_depth) },
 	{ "qps", "q", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "How it is sent", "N",
-	  1, 1, "1", NULL, "number of queue pairs", AT(qps) },
+	  1, 16384, "1", NULL, "number of queue pairs, used in turn", AT(qps) },
+	{ "rx-depth", "r", OPTION_NUMBER, SCOPE_PLAN, FOR_RECV, "How it is sent", "N",
+	  1, 32768, "512", NULL, "receives of each queue pair, or of the SRQ", AT(rx_depth) },
+	{ "outs", "o", OPTION_NUMBER, SCOPE_PLAN, FOR_FETCH, "How it is sent", "N",
+	  1, 255, NULL, NULL,
+	  "READs and atomics outstanding on a queue pair; by default what both devices allow",
+	  AT(outs) },
+	{ "post-list", "l", OPTION_NUMBER, SCOPE_PLAN, FOR_BW, "How it is sent", "N",
+	  1, 32768, "1", NULL, "work requests in one post", AT(post_list) },
+	{ "recv-post-list", "", OPTION_NUMBER, SCOPE_PLAN, FOR_RECV, "How it is sent", "N",
+	  1, 32768, "1", NULL, "receives in one post", AT(recv_post_list) },
+	{ "cq-mod", "Q", OPTION_NUMBER, SCOPE_PLAN, FOR_BW, "How it is sent", "N",
+	  1, 32768, NULL, NULL,
+	  "every N-th send is signaled; by default 64, at most half of --tx-depth", AT(cq_mod) },
+	{ "srq", "", OPTION_FLAG, SCOPE_PLAN, FOR_RECV, "How it is sent", NULL,
+	  0, 0, "", NULL, "one shared receive queue for all queue pairs", AT(srq) },
+	{ "events", "e", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "How it is sent", NULL,
+	  0, 0, "", NULL, "sleep on the completion channel instead of polling", AT(events) },
+	{ "spin", "", OPTION_TIME, SCOPE_PLAN, FOR_PAIR, "How it is sent", "T",
+	  1, DAY, "", NULL, "with --events: poll for this time before sleeping", AT(spin_ns) },
+	{ "rate", "", OPTION_PARSED, SCOPE_PLAN, FOR_BW, "How it is sent", "RATE",
+	  0, 0, "", NULL, "send at most so much: 10Gb/s, 800MB/s, or messages: 2M/s", AT_CODEC(rate, &option_rate_codec) },
+	{ "relaxed-ordering", "", OPTION_NAME, SCOPE_PLAN, FOR_PAIR, "How it is sent", "WHICH",
+	  0, 0, NULL, off_on,
+	  "relaxed ordering of the buffers; by default on for bandwidth, off where memory is polled",
+	  AT(relaxed_ordering) },
+	{ "buffer", "", OPTION_SIZE, SCOPE_PLAN, FOR_PAIR, "How it is sent", "BYTES",
+	  1, 1ull << 40, NULL, NULL,
+	  "memory of each queue pair and direction, walked through message by message; by default "
+	  "one message, or a page of small ones", AT(buffer) },
+	{ "mr-per-qp", "", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "How it is sent", NULL,
+	  0, 0, "", NULL, "a memory region of its own for each queue pair", AT(mr_per_qp) },
 	{ "inline", "I", OPTION_SIZE, SCOPE_PLAN, FOR_PAIR, "How it is sent", "BYTES",
 	  0, 1 << 20, NULL, NULL,
 	  "largest message sent inline; by default the largest size of the run up to 256, or what "
@@ -55,6 +124,11 @@ const struct option_record option_table[] = {
 	  0, 0, "", NULL, "buffers in huge pages", AT(hugepages) },
 
 	/* Device and path */
+	{ "rdma-cm", "R", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "Device and path", NULL,
+	  0, 0, "", NULL, "connect the queue pairs by rdma_cm", AT(rdma_cm) },
+	{ "path-record", "", OPTION_FLAG, SCOPE_PLAN, FOR_PAIR, "Device and path", NULL,
+	  0, 0, "", NULL, "take SL, MTU and LID from the subnet, by rdma_cm's resolution",
+	  AT(path_record) },
 	{ "ib-dev", "d", OPTION_TEXT, SCOPE_LOCAL, FOR_PAIR, "Device and path", "DEV",
 	  0, 0, NULL, NULL, "RDMA device; by default both ends look for a pair that can talk",
 	  AT(ib_dev) },
@@ -72,8 +146,8 @@ const struct option_record option_table[] = {
 	  0, 15, "0", NULL, "service level", AT(sl) },
 	{ "traffic-class", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "Device and path", "N",
 	  0, 255, "0", NULL, "traffic class of the GRH (RoCE: DSCP times 4)", AT(traffic_class) },
-	{ "flow-label", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "Device and path", "F",
-	  0, 0xfffff, "0", NULL, "flow label of the GRH", AT(flow_label) },
+	{ "flow-label", "", OPTION_PARSED, SCOPE_PLAN, FOR_PAIR, "Device and path", "F[+]",
+	  0, 0, "0", NULL, "flow label of the GRH; F+ counts up with the queue pair", AT_CODEC(flow, &option_flow_codec) },
 	{ "hop-limit", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "Device and path", "N",
 	  1, 255, "64", NULL, "hop limit of the GRH", AT(hop_limit) },
 	{ "path-bits", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "Device and path", "N",

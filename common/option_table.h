@@ -16,7 +16,8 @@ enum option_type {
 	OPTION_NAME,     /* uint64_t, index into names[] */
 	OPTION_TEXT,     /* const char *, NULL when not given */
 	OPTION_FILE,     /* const char *, the =FILE may be left out: "-" then */
-	OPTION_ALL_SIZES /* no value: fills the struct size_list with 2^0 ... 2^23 */
+	OPTION_ALL_SIZES, /* no value: fills the struct size_list with 2^0 ... 2^23 */
+	OPTION_PARSED    /* whatever its codec reads and prints */
 };
 
 enum option_scope {
@@ -31,6 +32,12 @@ enum option_for {
 	FOR_LAT = 1 << 1,   /* latency */
 	FOR_CLOCK = 1 << 2, /* whatever reads the cycle counter */
 	FOR_ALL = 1 << 3,
+	FOR_BW = 1 << 4,    /* bandwidth */
+	FOR_IMM = 1 << 5,   /* WRITE and SEND, which can carry immediate data */
+	FOR_RECV = 1 << 6,  /* messages that may take a receive: the same programs, and SEND */
+	FOR_FETCH = 1 << 7, /* READ and ATOMIC */
+	FOR_ATOMIC = 1 << 8,
+	FOR_LOSSY = 1 << 9, /* more transports than RC */
 };
 
 #define OPTION_AUTO UINT64_MAX
@@ -42,14 +49,47 @@ struct size_list {
 	unsigned int count;
 };
 
+/* --rate */
+struct option_rate {
+	uint64_t bits, messages; /* a second; one of them, or none: no limit */
+};
+
+/* --load */
+struct option_load {
+	struct option_rate rate;
+	uint64_t sl, traffic_class; /* OPTION_AUTO: as the ping-pong's */
+};
+
+/* --flow-label */
+struct option_flow {
+	uint64_t label;
+	bool counts; /* up with the QP */
+};
+
+/*
+ * How an OPTION_PARSED is read and written; what write gives, read takes. Nothing was given: all
+ * zero, and "" as text.
+ */
+struct option_codec {
+	int (*read)(const char *text, void *value); /* 0, -EINVAL */
+	void (*write)(const void *value, char *text, size_t cap);
+	const char *allowed;
+};
+
 /* The values. A step of a run takes what it needs from here, never the whole. */
 struct settings {
 	uint64_t port, ib_port, gid_index, mtu, clock, iters, duration_ns, tx_depth, inline_size;
 	uint64_t qps, post, qp_timeout, retry_count, rnr_retry, min_rnr_timer, sl, traffic_class;
-	uint64_t flow_label, hop_limit, path_bits, pkey, warmup, reap, timeout_ns;
-	uint64_t connect_timeout_ns;
+	uint64_t hop_limit, path_bits, pkey, warmup, reap, timeout_ns, connect_timeout_ns;
+	uint64_t transport, atomic, rx_depth, outs, post_list, recv_post_list, cq_mod, buffer;
+	uint64_t relaxed_ordering, gap_ns, spin_ns, interval_ns;
+	struct option_rate rate;
+	struct option_load load;
+	struct option_flow flow;
 	struct size_list sizes;
 	const char *ib_dev, *cpu, *bind, *json, *csv;
+	bool imm, bidirectional, reversed, events, srq, rdma_cm, path_record, verify, mr_per_qp;
+	bool allow_loss, infinite;
 	bool cycles, unsorted, sorted, detail, full_rtt, hugepages, ipv4, ipv6, keep, force;
 	bool verbose, version, help, man;
 	const char *host; /* the argument; NULL on the server */
@@ -69,6 +109,7 @@ struct option_record {
 	const char *const *names; /* of NAME, ends with NULL */
 	const char *help;
 	size_t offset;            /* of the value in struct settings */
+	const struct option_codec *codec; /* of PARSED */
 };
 
 /* Ends with a record without a name. */

@@ -104,6 +104,11 @@ int option_set(const struct option_record *o, const char *text, struct settings 
 		return 0;
 	case OPTION_NAME:
 		return set_name(o, text, at, why, cap);
+	case OPTION_PARSED:
+		if (!o->codec->read(text, at))
+			return 0;
+		snprintf(why, cap, "%s", o->codec->allowed);
+		return -EINVAL;
 	case OPTION_SIZES:
 		rc = set_sizes(o, text, at);
 		break;
@@ -137,6 +142,23 @@ static json_t *sizes_to_json(const struct size_list *list)
 	return a;
 }
 
+/* null where nothing was given */
+static json_t *parsed_to_json(const struct option_record *o, const void *at)
+{
+	char text[128];
+
+	o->codec->write(at, text, sizeof(text));
+	return *text ? json_string(text) : json_null();
+}
+
+static int parsed_from_json(const struct option_record *o, json_t *v, void *at)
+{
+	if (json_is_null(v) && !*o->fallback)
+		return o->codec->read("", at);
+	return json_is_string(v) && *json_string_value(v) ?
+		       o->codec->read(json_string_value(v), at) : -EINVAL;
+}
+
 json_t *option_to_json(const struct option_record *o, const struct settings *s)
 {
 	const void *at = value_of_const(o, s);
@@ -151,6 +173,8 @@ json_t *option_to_json(const struct option_record *o, const struct settings *s)
 	case OPTION_SIZES:
 	case OPTION_ALL_SIZES:
 		return sizes_to_json(at);
+	case OPTION_PARSED:
+		return parsed_to_json(o, at);
 	default:
 		break;
 	}
@@ -227,6 +251,8 @@ int option_from_json(const struct option_record *o, json_t *v, struct settings *
 		return 0;
 	case OPTION_SIZES:
 		return sizes_from_json(o, v, at);
+	case OPTION_PARSED:
+		return parsed_from_json(o, v, at);
 	case OPTION_TEXT:
 	case OPTION_FILE:
 	case OPTION_ALL_SIZES:

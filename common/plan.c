@@ -127,6 +127,17 @@ int plan_apply(const struct option_program *p, json_t *plan, struct settings *s,
 	return rc;
 }
 
+#define INFINITE_NS (365 * 86400 * NS_PER_S)
+
+void plan_complete(struct settings *s)
+{
+	if (!s->infinite)
+		return;
+	s->duration_ns = INFINITE_NS;
+	if (!s->interval_ns)
+		s->interval_ns = NS_PER_S;
+}
+
 uint64_t plan_kept_laps(const struct settings *s, bool dumps)
 {
 	/* The fastest lap that is thought of, 100 ns, sizes the arrays of a run by time. */
@@ -153,7 +164,7 @@ uint64_t plan_memory(const struct settings *s, bool dumps)
 	if (dumps && s->sizes.count > 1)
 		arrays += s->sizes.count * (s->detail ? 3 : 1);
 	bytes = laps * 8 * arrays;
-	return bytes + 2 * (largest + 4096);
+	return bytes + s->qps * 2 * (largest + 4096);
 }
 
 int plan_validate(const struct settings *s, char *why, size_t cap)
@@ -166,8 +177,11 @@ int plan_validate(const struct settings *s, char *why, size_t cap)
 			 (unsigned long long)s->mtu);
 	else if (s->given[option_index("size")] && s->given[option_index("all")])
 		snprintf(why, cap, "--size and --all name sizes both; give one of them");
-	else if (s->given[option_index("iters")] && s->duration_ns)
-		snprintf(why, cap, "--iters and --duration both say when to end; give one of them");
+	else if (s->given[option_index("iters")] && (s->duration_ns || s->infinite))
+		snprintf(why, cap, "--iters and --%s both say when to end; give one of them",
+			 s->infinite ? "run-infinitely" : "duration");
+	else if (s->infinite && s->duration_ns)
+		snprintf(why, cap, "--duration and --run-infinitely both say when to end; give one");
 	else if (name)
 		snprintf(why, cap, "--detail keeps every lap: at most %llu with --iters",
 			 PLAN_SAMPLES_MAX);

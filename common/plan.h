@@ -24,6 +24,9 @@ int plan_apply(const struct option_program *p, json_t *plan, struct settings *s,
 /* Combinations that no single option can check. 0 or -EINVAL with the reason in @why. */
 int plan_validate(const struct settings *s, char *why, size_t cap);
 
+/* What options that were given mean for others: --run-infinitely is a run by time. */
+void plan_complete(struct settings *s);
+
 /* Bytes of memory the sample arrays and buffers of one end need at most. */
 uint64_t plan_memory(const struct settings *s, bool dumps);
 

@@ -169,19 +169,21 @@ static void print_header(FILE *out, const struct report *r)
 {
 	const struct endpoint *e = r->endpoint;
 
-	fprintf(out, "%s (%s): %s over RC, %s, in %s\n", r->program->name,
+	fprintf(out, "%s (%s): %s over %s, %s, in %s\n", r->program->name,
 		r->server ? "server" : "client", r->operation,
+		transport_name((enum transport)r->settings->transport),
 		r->kind == LATENCY_HALF_RTT ? "half round trip" : "full round trip",
 		r->settings->cycles ? "CPU cycles" : "usec");
 	print_end(out, "local: ", r->local);
 	print_end(out, "remote:", r->remote);
 	if (e->qp_count)
 		fprintf(out, "  path:   MTU %u, inline %u asked, %u granted, posted by %s, "
-			"completions reaped %s, order of a WRITE's bytes %s, relaxed ordering off\n",
+			"completions reaped %s, order of a WRITE's bytes %s, relaxed ordering %s\n",
 			r->mtu, e->inline_asked, e->inline_granted,
 			e->post == POST_WR ? "ibv_wr_*" : "ibv_post_send",
 			r->settings->reap ? "late" : "now",
-			e->in_order == 1 ? "promised" : e->in_order == 0 ? "not promised" : "unknown");
+			e->in_order == 1 ? "promised" : e->in_order == 0 ? "not promised" : "unknown",
+			e->access & IBV_ACCESS_RELAXED_ORDERING ? "on" : "off");
 	print_clock(out, r);
 	if (r->settings->verbose)
 		print_settings(out, r);

@@ -11,6 +11,16 @@
 #define LOOK_MOST_NS (5 * NS_PER_MS)
 #define EVENT_NS (500 * NS_PER_MS) /* for the event behind a failed completion */
 
+#define SPINS 1024 /* polls before the clock is read: about a microsecond */
+#define SLEEP_MS 100 /* at most, so that a signal that came just before is seen */
+
+void wait_init(struct wait *w)
+{
+	if (!w->idle_ns)
+		w->idle_ns = WAIT_IDLE_NS;
+	w->spins = !w->channel ? SPINS : w->spin_ns ? 64 : 1;
+}
+
 static int end_with(struct wait *w, enum wait_end end)
 {
 	w->end = end;
@@ -78,15 +88,17 @@ static int take_async(struct wait *w, bool cause)
 static int take_done(struct wait *w, json_t *msg)
 {
 	json_t *laps = json_object_get(msg, "laps"), *warmup = json_object_get(msg, "warmup");
+	json_t *number = json_object_get(msg, "number");
 
 	if (!json_is_integer(laps) || !json_is_integer(warmup) || json_integer_value(warmup) < 0 ||
-	    json_integer_value(laps) < json_integer_value(warmup)) {
+	    json_integer_value(laps) < json_integer_value(warmup) || !json_is_integer(number)) {
 		error_set(w->err, EXIT_PEER, EPROTO, "peer %s ended the run with numbers that make no "
 			  "sense", w->control->peer);
 		return end_with(w, WAIT_FAILED);
 	}
 	w->done_laps = (uint64_t)json_integer_value(laps);
 	w->done_warmup = (uint64_t)json_integer_value(warmup);
+	w->done_number = (uint64_t)json_integer_value(number);
 	return end_with(w, WAIT_DONE);
 }
 
@@ -102,7 +114,12 @@ static int take_message(struct wait *w)
 		return end_with(w, WAIT_FAILED);
 	type = json_string_value(json_object_get(msg, "type"));
 	if (!strcmp(type, "done")) {
-		take_done(w, msg);
+		if (w->raw_done) {
+			w->done = json_incref(msg);
+			end_with(w, WAIT_DONE);
+		} else {
+			take_done(w, msg);
+		}
 	} else if (!strcmp(type, "interrupt")) {
 		end_with(w, WAIT_INTERRUPT);
 	} else {
@@ -117,17 +134,73 @@ static int take_message(struct wait *w)
 	return -1;
 }
 
-static int look_around(struct wait *w)
+/* Any event wakes; which CQ it was is seen by polling. */
+static void take_cq_events(struct ibv_comp_channel *channel)
 {
-	struct pollfd p[2] = { { .fd = w->control ? w->control->fd : -1, .events = POLLIN },
-			       { .fd = w->async ? w->async->async_fd : -1, .events = POLLIN } };
+	struct ibv_cq *cq;
+	void *context;
 
-	if (poll(p, 2, 0) <= 0)
+	while (!ibv_get_cq_event(channel, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+}
+
+int wait_sleep(struct wait *w, int ms)
+{
+	struct pollfd p[3] = { { .fd = w->control ? w->control->fd : -1, .events = POLLIN },
+			       { .fd = w->async ? w->async->async_fd : -1, .events = POLLIN },
+			       { .fd = w->channel ? w->channel->fd : -1, .events = POLLIN } };
+
+	if (poll(p, 3, ms) <= 0)
 		return 0;
+	if (p[2].revents)
+		take_cq_events(w->channel);
 	if (p[1].revents && take_async(w, false))
 		return -1;
 	if (p[0].revents)
 		return take_message(w);
+	return 0;
+}
+
+/* --events: spin, then arm the CQ, poll once more, then sleep. */
+static int look_asleep(struct wait *w, struct wait_slow *s)
+{
+	if (!s->armed && now_ns() - s->start < w->spin_ns)
+		return 0;
+	if (!s->armed) {
+		int rc = ibv_req_notify_cq(s->cq, 0);
+
+		if (rc) {
+			error_set(w->err, EXIT_FAILED, rc, "ibv_req_notify_cq");
+			return end_with(w, WAIT_FAILED);
+		}
+		s->armed = true;
+		return 0;
+	}
+	s->armed = false;
+	return wait_sleep(w, SLEEP_MS);
+}
+
+/* How long a wait may last before the message counts as lost. */
+static uint64_t loss_after(const struct wait *w)
+{
+	return 8 * w->slow_ns > w->loss_ns ? 8 * w->slow_ns : w->loss_ns;
+}
+
+/* The ends that only time can bring. */
+static int look_at_time(struct wait *w, const struct wait_slow *s, uint64_t now)
+{
+	if (now >= w->run_deadline) {
+		error_set(w->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
+		return end_with(w, WAIT_FAILED);
+	}
+	if (w->loss_ns && now - s->start >= loss_after(w))
+		return end_with(w, WAIT_LOST);
+	if (now - s->start >= w->idle_ns) {
+		error_set(w->err, EXIT_TIMED_OUT, 0,
+			  "nothing came from the peer for %llu s at stage %s, though its control "
+			  "connection is up", (unsigned long long)(w->idle_ns / NS_PER_S), w->err->stage);
+		return end_with(w, WAIT_FAILED);
+	}
 	return 0;
 }
 
@@ -141,24 +214,16 @@ int wait_slow_look(struct wait *w, struct wait_slow *s)
 		sched_yield();
 	if (stop_signal)
 		return end_with(w, WAIT_INTERRUPT);
+	if (w->channel && s->cq && look_asleep(w, s))
+		return -1;
 	now = now_ns();
 	if (now < s->next)
 		return 0;
 	s->step = s->step * 2 < LOOK_MOST_NS ? s->step * 2 : LOOK_MOST_NS;
 	s->next = now + s->step;
-	if (look_around(w))
+	if (wait_sleep(w, 0))
 		return -1;
-	if (now >= w->run_deadline) {
-		error_set(w->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
-		return end_with(w, WAIT_FAILED);
-	}
-	if (now - s->start >= WAIT_IDLE_NS) {
-		error_set(w->err, EXIT_TIMED_OUT, 0,
-			  "nothing came from the peer for %llu s at stage %s, though its control "
-			  "connection is up", WAIT_IDLE_NS / NS_PER_S, w->err->stage);
-		return end_with(w, WAIT_FAILED);
-	}
-	return 0;
+	return look_at_time(w, s, now);
 }
 
 /* The three or four failures that users meet, and what they usually are. */
@@ -228,14 +293,24 @@ int wait_poll_failed(struct wait *w, int rc)
 
 int wait_for_done(struct wait *w, uint64_t deadline)
 {
-	while (!take_message(w)) {
-		struct pollfd p = { .fd = w->control->fd, .events = POLLIN };
+	while (!take_message(w) && !wait_sleep(w, deadline_poll_ms(deadline, SLEEP_MS))) {
+		if (!deadline_passed(deadline))
+			continue;
+		error_set(w->err, EXIT_TIMED_OUT, 0, "the client did not end the run in time");
+		return end_with(w, WAIT_FAILED);
+	}
+	return w->end == WAIT_DONE ? 0 : -1;
+}
 
-		if (deadline_passed(deadline)) {
-			error_set(w->err, EXIT_TIMED_OUT, 0, "the client did not end the run in time");
-			return end_with(w, WAIT_FAILED);
-		}
-		poll(&p, 1, deadline_poll_ms(deadline, 100));
+int wait_passive(struct wait *w)
+{
+	while (!wait_sleep(w, SLEEP_MS)) {
+		if (stop_signal)
+			return end_with(w, WAIT_INTERRUPT);
+		if (!deadline_passed(w->run_deadline))
+			continue;
+		error_set(w->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
+		return end_with(w, WAIT_FAILED);
 	}
 	return w->end == WAIT_DONE ? 0 : -1;
 }

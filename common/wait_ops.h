@@ -6,8 +6,6 @@
 #include "cycles.h"
 #include "wait.h"
 
-#define WAIT_SPINS 1024 /* polls before the clock is read: about a microsecond */
-
 /* The longest time between two polls of a lap; for --detail. */
 struct poll_gap {
 	uint64_t last, longest; /* counter */
@@ -31,7 +29,7 @@ static inline __attribute__((always_inline)) int wait_word(struct wait *w, const
 							   enum clock_source clock,
 							   struct poll_gap *gap)
 {
-	unsigned int n = WAIT_SPINS;
+	unsigned int n = w->spins;
 	struct wait_slow slow = { .start = 0 };
 
 	for (;;) {
@@ -41,7 +39,7 @@ static inline __attribute__((always_inline)) int wait_word(struct wait *w, const
 			break;
 		if (--n)
 			continue;
-		n = WAIT_SPINS;
+		n = w->spins;
 		if (wait_slow_look(w, &slow))
 			return -1;
 	}
@@ -59,8 +57,8 @@ static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct 
 							 struct poll_gap *gap)
 {
 	struct ibv_wc wc[16];
-	unsigned int n = WAIT_SPINS;
-	struct wait_slow slow = { .start = 0 };
+	unsigned int n = w->spins;
+	struct wait_slow slow = { .cq = cq };
 	int got;
 
 	while (!(got = ibv_poll_cq(cq, max, wc))) {
@@ -68,7 +66,7 @@ static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct 
 			poll_gap_see(gap, clock);
 		if (--n)
 			continue;
-		n = WAIT_SPINS;
+		n = w->spins;
 		if (wait_slow_look(w, &slow))
 			return -1;
 	}

@@ -7,14 +7,16 @@
 #include "endpoint.h"
 
 static uint32_t qpns[2] = { 0x320406, 0xffffff }, psns[2] = { 0xeb1f3e, 0 };
+static uint32_t rkeys[2] = { 0x01f60032, 0x01f60033 };
 
 static struct endpoint_address address(void)
 {
 	return (struct endpoint_address){ .lid = 0xb,
-					  .rkey = 0x01f60032,
 					  .vaddr = 0x6000000000014001ull,
 					  .qpns = qpns,
 					  .psns = psns,
+					  .rkeys = rkeys,
+					  .stride = 0x3000,
 					  .qp_count = 2 };
 }
 
@@ -41,8 +43,8 @@ static void test_text(void **state)
 	a = address_with_gid();
 	endpoint_address_text(&a, 1, out, sizeof(out));
 	assert_string_equal(out,
-			    "LID 0x000b, QPN 0xffffff, PSN 0x000000, RKey 0x01f60032, "
-			    "VAddr 0x6000000000014001, GID ::ffff:10.0.0.1 (index 1, RoCE v2)");
+			    "LID 0x000b, QPN 0xffffff, PSN 0x000000, RKey 0x01f60033, "
+			    "VAddr 0x6000000000017001, GID ::ffff:10.0.0.1 (index 1, RoCE v2)");
 	for (size_t cap = 1; cap < sizeof(out); cap++) {
 		memset(out, '!', sizeof(out));
 		endpoint_address_text(&a, 0, out, cap);
@@ -54,7 +56,8 @@ static void test_text(void **state)
 static void check_same(const struct endpoint_address *a, const struct endpoint_address *b)
 {
 	assert_int_equal(a->lid, b->lid);
-	assert_int_equal(a->rkey, b->rkey);
+	assert_true(a->stride == b->stride);
+	assert_memory_equal(a->rkeys, b->rkeys, a->qp_count * sizeof(*a->rkeys));
 	assert_true(a->vaddr == b->vaddr);
 	assert_int_equal(a->qp_count, b->qp_count);
 	assert_memory_equal(a->qpns, b->qpns, a->qp_count * sizeof(*a->qpns));

@@ -99,8 +99,7 @@ static inline int server_loop(struct lap_run *r, enum lap_record record)
 LOOP(client, STAMPS) LOOP(client, HISTOGRAM) LOOP(client, DETAIL)
 LOOP(server, STAMPS) LOOP(server, HISTOGRAM) LOOP(server, DETAIL)
 
-#define ROW(side, rec)                                                                             \
-	[RECORD_##rec] = { [POST_HOW_WR] = { [CLOCK_SRC_GETTIME] = side##_##rec } }
+#define ROW(side, rec) [RECORD_##rec] = { [CLOCK_SRC_GETTIME] = side##_##rec }
 
 static const struct lap_loops loops = {
 	.by = {

@@ -32,7 +32,7 @@ static inline struct run *run_open(uint64_t warmup, uint64_t laps, bool detail)
 	t->set.duration_ns = laps ? 0 : NS_PER_S;
 	t->goal = (struct lap_goal){ .laps = laps ? laps : NEVER, .run_ticks = laps ? 0 : NS_PER_S,
 				     .warmup_ticks = 200 * NS_PER_MS, .timeout_tick = NEVER };
-	assert_int_equal(lap_store_open(&t->store, &t->set, false, &t->err), 0);
+	assert_int_equal(lap_store_open(&t->store, &t->set, false, false, &t->err), 0);
 	return t;
 }
 
@@ -46,14 +46,14 @@ static inline void run_close(struct run *t)
 
 static inline void client(struct run *t)
 {
-	laps_run_client(&t->r, &t->store, &loops, POST_HOW_WR, CLOCK_SRC_GETTIME, &t->goal,
+	laps_run_client(&t->r, &t->store, &loops, CLOCK_SRC_GETTIME, &t->goal,
 			&t->res);
 	assert_int_equal(laps_result_client(&t->r, &t->store, &t->res, &t->err), 0);
 }
 
 static inline void server(struct run *t, uint64_t total, uint64_t warmup)
 {
-	laps_run_server(&t->r, &t->store, &loops, POST_HOW_WR, CLOCK_SRC_GETTIME, &t->goal);
+	laps_run_server(&t->r, &t->store, &loops, CLOCK_SRC_GETTIME, &t->goal);
 	assert_int_equal(laps_result_server(&t->r, &t->store, total, warmup, &t->res, &t->err), 0);
 }
 

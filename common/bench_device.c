@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the chosen device and port allow of a plan; the transports only creating a QP can tell. */
+#include "bench_state.h"
+
+static int lacks(const struct bench *b, struct error *err, const char *what)
+{
+	return error_set(err, EXIT_MISUSE, 0, "%s on the %s %s", b->facts.name,
+			 b->server ? "server" : "client", what);
+}
+
+static int check_operation(const struct bench *b, struct error *err)
+{
+	const struct ibv_device_attr *a = &b->facts.attr;
+	const struct op *op = op_get(b->op);
+	bool iwarp = bench_context(b)->device->transport_type == IBV_TRANSPORT_IWARP;
+
+	if (op->access == IBV_ACCESS_REMOTE_ATOMIC && a->atomic_cap == IBV_ATOMIC_NONE)
+		return lacks(b, err, "has no atomic operations (atomic_cap is none)");
+	if (op->fetches && (a->max_qp_rd_atom < 1 || a->max_qp_init_rd_atom < 1))
+		return lacks(b, err, "has no READs and atomics (max_qp_rd_atom is 0)");
+	if (b->set.srq && a->max_srq < 1)
+		return lacks(b, err, "has no shared receive queues (max_srq is 0); leave out --srq");
+	if (iwarp && op->immediate)
+		return lacks(b, err, "is iWARP, which has no immediate data; leave out --imm");
+	if (iwarp && !b->set.rdma_cm)
+		return lacks(b, err, "is iWARP, which connects by rdma_cm only; add --rdma-cm");
+	return 0;
+}
+
+/* --all goes as far as the transport does; a size that was named must fit. */
+static void cut_sizes(struct bench *b, uint64_t most)
+{
+	struct size_list *l = &b->set.sizes;
+	unsigned int count = l->count;
+
+	while (l->count > 1 && l->v[l->count - 1] > most)
+		l->count--;
+	if (l->count < count)
+		error_note(b->err, "--all ends at %llu bytes here", (unsigned long long)most);
+}
+
+static int check_sizes(struct bench *b, struct error *err)
+{
+	bool ud = b->transport == TRANSPORT_UD;
+	uint64_t most = ud ? bench_path_mtu(b) : 1ull << 31;
+
+	if (!b->server && option_given(&b->set, "all"))
+		cut_sizes(b, most);
+	for (unsigned int i = 0; i < b->set.sizes.count; i++)
+		if (b->set.sizes.v[i] > most)
+			return error_set(err, EXIT_MISUSE, 0,
+					 "--size %llu: a UD message is one packet, and the path MTU is "
+					 "%llu bytes", (unsigned long long)b->set.sizes.v[i],
+					 (unsigned long long)most);
+	return 0;
+}
+
+int bench_check_device(struct bench *b, struct error *err)
+{
+	return check_operation(b, err) || check_sizes(b, err) ? -1 : 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
+#include "bench_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARMUP_NS (200 * NS_PER_MS)
+#define LOSS_NS (250 * NS_PER_MS)
+
+static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_t size)
+{
+	memset(r, 0, sizeof(*r));
+	bench_fill_lanes(b, size);
+	r->lane = &b->lanes[0];
+	r->mark = mark_of_size(size);
+	r->number = mark_first(&r->mark, b->number);
+	r->depth = b->set.reap ? (int)b->set.tx_depth : 1;
+	r->recv_list = (unsigned int)b->set.recv_post_list;
+	r->wait = w;
+	bench_fill_wait(b, w);
+	/* Who awaits marks in memory sends its last one again; other servers just wait on. */
+	if (transport_loses(b->transport) && (!b->server || !op_get(b->op)->receives))
+		w->loss_ns = LOSS_NS;
+	wait_init(w);
+}
+
+static const struct lap_loops *loops_of(const struct bench *b)
+{
+	const struct bench_program *p = b->program;
+
+	return op_get(b->op)->immediate && p->imm_loops ? p->imm_loops : p->loops;
+}
+
+static struct lap_goal goal_of(const struct bench *b)
+{
+	uint64_t now = now_ns(), left;
+	struct lap_goal g = {
+		.laps = b->set.duration_ns ? UINT64_MAX : b->set.iters,
+		.run_ticks = b->set.duration_ns ? cycles_from_ns(b->set.duration_ns, b->cert.hz) : 0,
+		.warmup_ticks = cycles_from_ns(WARMUP_NS, b->cert.hz),
+		.timeout_tick = UINT64_MAX,
+	};
+
+	if (b->deadline == DEADLINE_NEVER)
+		return g;
+	left = b->deadline > now ? b->deadline - now : 0;
+	g.timeout_tick = cycles_read(b->clock) + cycles_from_ns(left, b->cert.hz);
+	return g;
+}
+
+static json_t *done_message(const struct lap_run *r, const struct lap_result *res)
+{
+	json_t *m = control_message("done");
+
+	json_object_set_new(m, "laps", json_integer((json_int_t)r->laps));
+	json_object_set_new(m, "warmup", json_integer((json_int_t)res->warmup));
+	json_object_set_new(m, "number", json_integer((json_int_t)(r->number + r->laps)));
+	return m;
+}
+
+static int client_size(struct bench *b, struct lap_run *r, struct lap_result *res)
+{
+	struct lap_goal goal = goal_of(b);
+
+	laps_run_client(r, &b->store, loops_of(b), b->clock, &goal, res);
+	bench_note_end(b, r->wait);
+	bench_passed("run");
+	if (laps_result_client(r, &b->store, res, b->err) || error_is_set(b->err))
+		return -1;
+	if (res->full)
+		error_warn(b->err, "the run ended early: its %llu samples fill the memory that is "
+			   "kept for them", (unsigned long long)res->samples);
+	return control_send(&b->control, done_message(r, res), deadline_in(STAGE_NS), b->err);
+}
+
+static int server_size(struct bench *b, struct lap_run *r, struct lap_result *res)
+{
+	struct lap_goal goal = goal_of(b);
+	struct wait *w = r->wait;
+	struct error *err = b->err;
+
+	if (loops_of(b)->by[LAP_SERVER][RECORD_STAMPS][b->clock])
+		laps_run_server(r, &b->store, loops_of(b), b->clock, &goal);
+	else
+		wait_passive(w);
+	bench_note_end(b, w);
+	bench_passed("run");
+	if (w->end == WAIT_OK && laps_server_full(r, &b->store, &goal)) {
+		error_warn(err, "the run ended early: its samples fill the memory that is kept for "
+			   "them");
+		b->interrupted = true;
+	}
+	if (b->interrupted && w->end != WAIT_FAILED) {
+		w->end = WAIT_INTERRUPT;
+		bench_send_interrupt(b);
+	}
+	/* The client's last lap may be our last answer; then nothing has told us the end yet. */
+	if (w->end != WAIT_DONE && w->end != WAIT_FAILED && !error_is_set(err))
+		wait_for_done(w, deadline_in(STAGE_NS));
+	if (w->end != WAIT_DONE) {
+		w->done_laps = r->laps;
+		w->done_warmup = b->set.warmup < r->laps ? b->set.warmup : 0;
+	}
+	if (laps_result_server(r, &b->store, w->done_laps, w->done_warmup, res, err))
+		return -1;
+	return error_is_set(err) ? -1 : 0;
+}
+
+/* Each end's summary, so that both know that the other came through. */
+static int exchange_results(struct bench *b, struct lap_result *res)
+{
+	uint64_t deadline = bench_stage(b, "results");
+	json_t *m = control_message("results");
+
+	bench_passed("done");
+	json_object_set_new(m, "samples", json_integer((json_int_t)res->samples));
+	json_object_set_new(m, "lost", json_integer((json_int_t)res->lost));
+	json_object_set_new(m, "interrupted", json_boolean(b->interrupted));
+	if (control_send(&b->control, m, deadline, b->err))
+		return -1;
+	m = control_recv(&b->control, "results", deadline, b->err);
+	if (!m)
+		return -1;
+	if (json_is_true(json_object_get(m, "interrupted")))
+		b->interrupted = true;
+	/* Only the client can tell that an answer never came. */
+	if (b->server)
+		res->lost = (uint64_t)json_integer_value(json_object_get(m, "lost"));
+	json_decref(m);
+	if (res->lost && !b->set.allow_loss)
+		return error_set(b->err, EXIT_DATA, 0,
+				 "%llu of %llu exchanges were lost; --allow-loss takes that for no "
+				 "failure", (unsigned long long)res->lost,
+				 (unsigned long long)(res->laps));
+	return 0;
+}
+
+static int keep_array(struct bench *b, uint64_t **array, uint64_t n)
+{
+	uint64_t *copy;
+
+	if (!*array)
+		return 0;
+	copy = malloc(n * sizeof(*copy));
+	if (copy)
+		memcpy(copy, *array, n * sizeof(*copy));
+	*array = copy;
+	return copy ? 0 : error_set(b->err, EXIT_FAILED, ENOMEM, "keeping %llu samples",
+				    (unsigned long long)n);
+}
+
+/* What is to be printed of one size must outlive the next size's laps; bench.c frees it. */
+static int keep_samples(struct bench *b, struct lap_result *res)
+{
+	int rc;
+
+	if (!bench_keeps_copies(b))
+		return 0;
+	rc = keep_array(b, &res->sample, res->samples);
+	rc |= keep_array(b, &res->to_seen, res->laps);
+	rc |= keep_array(b, &res->gap, res->laps);
+	return rc;
+}
+
+int bench_lap_size(struct bench *b, uint64_t size)
+{
+	struct lap_result *res = &b->results[b->result_count];
+	struct lap_run r;
+	struct wait w;
+	int rc;
+
+	fill_run(b, &r, &w, size);
+	for (unsigned int i = 0; i < b->endpoint.qp_count; i++)
+		memset(endpoint_recv_area(&b->endpoint, i), 0, size);
+	if (bench_barrier(b))
+		return -1;
+	b->err->stage = "run";
+	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, res);
+	res->size = size;
+	bench_prefer_news_of_peer(b, &w);
+	b->result_count++;
+	b->number = b->server ? w.done_number : r.number + r.laps;
+	if (keep_samples(b, res))
+		return -1;
+	return rc ? rc : exchange_results(b, res);
+}
