@@ -28,9 +28,7 @@ void bench_passed(const char *name)
 
 static void show_addresses(const struct bench *b)
 {
-	const struct settings *s = &b->set;
-
-	if ((s->json && !strcmp(s->json, "-")) || (s->csv && !strcmp(s->csv, "-")))
+	if (bench_stdout_taken(b))
 		return;
 	report_addresses(stdout, &b->local, &b->remote);
 	fflush(stdout);
@@ -91,11 +89,6 @@ static void judge_interruption(struct bench *b)
 		  stop_signal ? "ended by a signal" : "ended by the peer's user");
 }
 
-static enum latency_kind kind_of(const struct bench *b)
-{
-	return b->set.full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind;
-}
-
 static void write_table(const char *path, void (*print)(FILE *out, const struct report *r),
 			const struct report *r, struct error *err)
 {
@@ -110,13 +103,12 @@ static void write_table(const char *path, void (*print)(FILE *out, const struct 
 static void write_reports(struct bench *b, const struct endpoint *shown)
 {
 	const struct settings *s = &b->set;
-	bool stdout_taken = (s->json && !strcmp(s->json, "-")) || (s->csv && !strcmp(s->csv, "-"));
 	struct report r = {
 		.program = &b->program->options,
 		.settings = s,
 		.operation = op_get(op_choose(b->program->family, s))->name,
 		.server = b->server,
-		.kind = kind_of(b),
+		.kind = bench_kind(b),
 		.local = b->local_facts,
 		.remote = b->remote_facts,
 		.clock = &b->cert,
@@ -130,7 +122,7 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 	};
 
 	memcpy(r.time, b->time, sizeof(r.time));
-	if (!stdout_taken && b->result_count)
+	if (!bench_stdout_taken(b) && b->result_count)
 		write_table("-", report_text, &r, b->err);
 	if (s->csv)
 		write_table(s->csv, report_csv, &r, b->err);
@@ -153,7 +145,7 @@ static void warn_of_clock(struct bench *b)
 		const struct lap_result *res = &b->results[i];
 		double step = b->cert.resolution_ns * b->cert.hz / 1e9;
 
-		if (res->samples && step > 0.01 * res->stats.median * latency_factor(kind_of(b)))
+		if (res->samples && step > 0.01 * res->stats.median * latency_factor(bench_kind(b)))
 			error_warn(b->err, "the clock steps by %.0f ns, over 1 %% of the median",
 				   b->cert.resolution_ns);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
 #include "bench_state.h"
+#include "pace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	r->lane = &b->lanes[0];
 	r->mark = mark_of_size(size);
 	r->number = mark_first(&r->mark, b->number);
-	r->depth = b->set.reap ? (int)b->set.tx_depth : 1;
+	/* What is filled anew for each lap must have left. */
+	r->depth = b->set.reap && !b->set.verify ? (int)b->set.tx_depth : 1;
 	r->recv_list = (unsigned int)b->set.recv_post_list;
 	r->wait = w;
 	bench_fill_wait(b, w);
@@ -64,7 +66,9 @@ static int client_size(struct bench *b, struct lap_run *r, struct lap_result *re
 {
 	struct lap_goal goal = goal_of(b);
 
+	goal.interval = bench_interval_open(b);
 	laps_run_client(r, &b->store, loops_of(b), b->clock, &goal, res);
+	bench_interval_close(b);
 	bench_note_end(b, r->wait);
 	bench_passed("run");
 	if (laps_result_client(r, &b->store, res, b->err) || error_is_set(b->err))
@@ -164,16 +168,27 @@ static int keep_samples(struct bench *b, struct lap_result *res)
 	return rc;
 }
 
+/* No mark of an earlier run is left, and READs find their pattern. */
+static void clear_memory(struct bench *b, uint64_t size)
+{
+	for (unsigned int i = 0; i < b->endpoint.qp_count; i++)
+		memset(endpoint_recv_area(&b->endpoint, i), 0, size);
+	if (b->set.verify && b->op == OP_READ)
+		pace_fill_at_rest(b->lanes, b->endpoint.qp_count, size);
+}
+
 int bench_lap_size(struct bench *b, uint64_t size)
 {
 	struct lap_result *res = &b->results[b->result_count];
 	struct lap_run r;
+	struct pace pace;
 	struct wait w;
 	int rc;
 
 	fill_run(b, &r, &w, size);
-	for (unsigned int i = 0; i < b->endpoint.qp_count; i++)
-		memset(endpoint_recv_area(&b->endpoint, i), 0, size);
+	pace_init(&pace, &b->set, b->op, &r.mark, size, b->server);
+	r.pace = &pace.hooks;
+	clear_memory(b, size);
 	if (bench_barrier(b))
 		return -1;
 	b->err->stage = "run";

@@ -3,6 +3,8 @@
 #ifndef COMMON_BENCH_STATE_H
 #define COMMON_BENCH_STATE_H
 
+#include <string.h>
+
 #include "bench.h"
 #include "candidate.h"
 #include "control.h"
@@ -51,6 +53,7 @@ struct bench {
 	struct lap_result results[SIZES_MAX];
 	unsigned int result_count;
 	uint64_t number;   /* of the next mark */
+	struct bench_interval *interval; /* of the size that runs, or NULL */
 	bool interrupted;
 
 	json_t *local_facts, *remote_facts;
@@ -66,6 +69,19 @@ void bench_passed(const char *name);
 static inline bool bench_dumps(const struct bench *b)
 {
 	return b->set.unsorted || b->set.sorted;
+}
+
+static inline enum latency_kind bench_kind(const struct bench *b)
+{
+	return b->set.full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind;
+}
+
+/* JSON or CSV is all of stdout. */
+static inline bool bench_stdout_taken(const struct bench *b)
+{
+	const char *json = b->set.json, *csv = b->set.csv;
+
+	return (json && !strcmp(json, "-")) || (csv && !strcmp(csv, "-"));
 }
 
 /* Something is done between laps: a sample is from post to seen. */
@@ -108,6 +124,10 @@ void bench_fill_lanes(struct bench *b, uint64_t size);
 
 /* bench_run.c: barrier, laps, results of one size after the other */
 int bench_run_all(struct bench *b);
+
+/* bench_interval.c: the hook of --interval, or NULL */
+const struct lap_interval *bench_interval_open(struct bench *b);
+void bench_interval_close(struct bench *b);
 
 /* bench_laps.c: one size of a latency program */
 int bench_lap_size(struct bench *b, uint64_t size);

@@ -79,12 +79,14 @@ static void fill_remote(struct lane *l, const struct endpoint *e,
 static void fill_recv(struct lane *l, const struct endpoint *e, const struct lane_plan *plan)
 {
 	uint32_t grh = plan->transport == TRANSPORT_UD ? UD_GRH_BYTES : 0;
-	char *area = endpoint_recv_area(e, l->index);
+	/* A receive of the SRQ may serve any QP. */
+	unsigned int i = e->srq ? 0 : l->index;
+	char *area = endpoint_recv_area(e, i);
 
 	l->recv = area + grh;
 	l->srq = e->srq;
 	l->recv_sge = (struct ibv_sge){
-		(uintptr_t)area, (uint32_t)plan->recv_size + grh, endpoint_mr(e, l->index)->lkey
+		(uintptr_t)area, (uint32_t)plan->recv_size + grh, endpoint_mr(e, i)->lkey
 	};
 	l->recv_wr = (struct ibv_recv_wr){
 		.wr_id = l->index, .sg_list = &l->recv_sge, .num_sge = 1,

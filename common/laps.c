@@ -133,6 +133,23 @@ static void begin_run(struct lap_run *r, struct lap_store *s)
 	r->laps = r->lost = 0;
 }
 
+/* What is shown between two calls is no part of any lap. */
+static void run_intervals(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
+			  enum clock_source clock, const struct lap_interval *interval,
+			  uint64_t last, uint64_t end)
+{
+	uint64_t first = r->laps, next = cycles_read(clock);
+
+	do {
+		next = add_ticks(next, interval->ticks);
+		if (call_loop(r, loops, LAP_CLIENT, main_record(s), clock, last,
+			      next < end ? next : end))
+			return;
+		interval->show(interval->arg, s->histogram, r->laps - first, cycles_read(clock));
+		r->before = 0;
+	} while (!stop_signal && r->laps < last && next < end);
+}
+
 void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum clock_source clock, const struct lap_goal *goal, struct lap_result *out)
 {
@@ -158,7 +175,10 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 			return;
 		r->before = r->post[0] & LAP_LOST ? 0 : r->post[0];
 	}
-	call_loop(r, loops, LAP_CLIENT, main_record(s), clock, first + laps, end);
+	if (goal->interval && s->histogram)
+		run_intervals(r, s, loops, clock, goal->interval, first + laps, end);
+	else
+		call_loop(r, loops, LAP_CLIENT, main_record(s), clock, first + laps, end);
 	out->full = goal->run_ticks && r->laps - first == room;
 }
 

@@ -98,12 +98,20 @@ int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, 
 		   struct error *err);
 void lap_store_close(struct lap_store *s);
 
+/* A look at the histogram of a run by time, every so many counter units. */
+struct lap_interval {
+	uint64_t ticks;
+	void (*show)(void *arg, const struct histogram *so_far, uint64_t laps, uint64_t now);
+	void *arg;
+};
+
 /* Which laps to do. */
 struct lap_goal {
 	uint64_t laps;      /* measured ones; UINT64_MAX for a run by time */
 	uint64_t run_ticks; /* a run by time: so long, in counter units; 0: by laps */
 	uint64_t warmup_ticks; /* at most so long */
 	uint64_t timeout_tick; /* counter value of --timeout, UINT64_MAX: none */
+	const struct lap_interval *interval; /* or NULL */
 };
 
 /* What a run gave, in counter units, not halved. */

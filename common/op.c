@@ -209,9 +209,25 @@ static bool relaxed_and_polled(const struct question *q)
 	return !q->bandwidth && !q->op->receives && !q->op->fetches && q->s->relaxed_ordering == 1;
 }
 
-static bool gap_and_load(const struct question *q)
+static bool verify_and_loss(const struct question *q)
 {
-	return q->s->detail && q->s->gap_ns;
+	return q->s->verify && q->s->allow_loss && !q->bandwidth;
+}
+
+static bool interval_without_histogram(const struct question *q)
+{
+	return q->s->interval_ns && !q->bandwidth &&
+	       (q->s->unsorted || q->s->sorted || q->s->detail);
+}
+
+static bool interval_without_time(const struct question *q)
+{
+	return q->s->interval_ns && !q->s->duration_ns && !q->s->infinite;
+}
+
+static bool gap_and_detail(const struct question *q)
+{
+	return q->s->detail && (q->s->gap_ns || q->s->verify);
 }
 
 /* Each refusal: what is lacking, and what to do. %o is the operation, %t the transport. */
@@ -234,7 +250,13 @@ static const struct {
 	{ srq_too_shallow, "--srq with fewer receives (--rx-depth) than --qps" },
 	{ relaxed_and_polled, "--relaxed-ordering on: %o is awaited in memory and needs the order; "
 			      "add --imm" },
-	{ gap_and_load, "--detail looks at laps without a --gap between them; leave out one" },
+	{ gap_and_detail, "--detail looks at laps that follow each other; leave out --gap and "
+			  "--verify" },
+	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
+	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "
+				      "-H and --detail" },
+	{ interval_without_time, "--interval is for a run by time; add --duration or "
+				 "--run-infinitely" },
 };
 
 static void explain(const char *text, const struct question *q, char *why, size_t cap)
