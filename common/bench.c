@@ -108,6 +108,7 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		.settings = s,
 		.operation = op_get(op_choose(b->program->family, s))->name,
 		.server = b->server,
+		.paced = bench_paced(b),
 		.kind = bench_kind(b),
 		.local = b->local_facts,
 		.remote = b->remote_facts,

@@ -283,8 +283,7 @@ static json_t *bench_facts_json(const struct bench *b)
 
 static int take_endpoints(struct bench *b, json_t *m)
 {
-	int rc = endpoint_address_from_json(json_object_get(m, "address"), (unsigned int)b->set.qps,
-					    &b->remote);
+	int rc = endpoint_address_from_json(json_object_get(m, "address"), bench_qps(b), &b->remote);
 
 	if (rc)
 		return error_set(b->err, EXIT_PEER, -rc, "the peer's endpoints make no sense");

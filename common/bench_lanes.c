@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lanes: filled anew for each size; their receives are posted once, for the largest. */
 #include "bench_state.h"
+#include "load.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,12 +29,17 @@ void bench_fill_lanes(struct bench *b, uint64_t size)
 								     e->inline_granted,
 	};
 
-	lanes_fill(b->lanes, e, &b->remote, &plan);
+	lanes_fill(b->lanes, (unsigned int)b->set.qps, e, &b->remote, &plan);
+	if (!e->load)
+		return;
+	plan.op = OP_WRITE;
+	plan.size = LOAD_BYTES;
+	lane_fill(&b->lanes[e->qp_count - 1], e->qp_count - 1, e, &b->remote, &plan);
 }
 
 static int post_receives(struct bench *b)
 {
-	unsigned int lanes = b->endpoint.srq ? 1 : b->endpoint.qp_count;
+	unsigned int lanes = b->endpoint.srq ? 1 : (unsigned int)b->set.qps;
 	int rc = 0;
 
 	for (unsigned int i = 0; i < lanes && !rc; i++)

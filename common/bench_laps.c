@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
 #include "bench_state.h"
+#include "load.h"
 #include "pace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,23 +179,33 @@ static void clear_memory(struct bench *b, uint64_t size)
 		pace_fill_at_rest(b->lanes, b->endpoint.qp_count, size);
 }
 
-int bench_lap_size(struct bench *b, uint64_t size)
+int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 {
 	struct lap_result *res = &b->results[b->result_count];
 	struct lap_run r;
 	struct pace pace;
+	struct load load;
 	struct wait w;
 	int rc;
 
 	fill_run(b, &r, &w, size);
 	pace_init(&pace, &b->set, b->op, &r.mark, size, b->server);
 	r.pace = &pace.hooks;
+	if (loaded && !b->server) {
+		load_init(&load, &b->set.load.rate, &b->lanes[b->endpoint.qp_count - 1], b->clock,
+			  b->cert.hz, (unsigned int)b->set.tx_depth);
+		pace.load = &load;
+	}
 	clear_memory(b, size);
 	if (bench_barrier(b))
 		return -1;
 	b->err->stage = "run";
 	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, res);
 	res->size = size;
+	res->loaded = loaded;
+	if (pace.load && load_finish(&load, &w))
+		rc = -1;
+	res->load_bytes_per_s = pace.load ? load_bytes_per_s(&load) : NAN;
 	bench_prefer_news_of_peer(b, &w);
 	b->result_count++;
 	b->number = b->server ? w.done_number : r.number + r.laps;

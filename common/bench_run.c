@@ -99,8 +99,11 @@ int bench_run_all(struct bench *b)
 
 	b->number = 1;
 	clock_pair_read(b->clock, NULL, &b->run_start);
-	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++)
-		rc = bench_lap_size(b, b->set.sizes.v[i]);
+	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++) {
+		rc = bench_lap_size(b, b->set.sizes.v[i], false);
+		if (!rc && bench_loads(b) && !b->interrupted)
+			rc = bench_lap_size(b, b->set.sizes.v[i], true);
+	}
 	clock_pair_read(b->clock, NULL, &end);
 	for (unsigned int i = 0; i < b->result_count; i++)
 		b->cert.backwards += (unsigned int)b->results[i].backwards;

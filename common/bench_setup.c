@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "load.h"
 #include "plan.h"
 
 #define QKEY 0x11111111u /* of our UD queue pairs; the high bit would make it privileged */
@@ -109,7 +110,8 @@ int bench_choose_cpu(struct bench *b)
 static int access_of(const struct bench *b)
 {
 	const struct op *op = op_get(b->op);
-	int access = IBV_ACCESS_LOCAL_WRITE | op->access;
+	int access = IBV_ACCESS_LOCAL_WRITE | op->access |
+		     (bench_loads(b) ? IBV_ACCESS_REMOTE_WRITE : 0);
 	uint64_t relaxed = b->set.relaxed_ordering;
 
 	/* iWARP carries the answer of a READ as a write. */
@@ -134,9 +136,12 @@ static void fill_wish(struct bench *b)
 	}
 	if (op->fetches)
 		largest_inline = 0;
+	if (bench_loads(b) && largest < LOAD_BYTES)
+		largest = LOAD_BYTES;
 	b->wish = (struct endpoint_wish){
 		.type = transport_qp_type(b->transport),
-		.qps = (unsigned int)s->qps,
+		.qps = bench_qps(b),
+		.load = bench_loads(b),
 		.tx_depth = (unsigned int)s->tx_depth,
 		.rx_depth = op_receives_posted(op, s),
 		.srq = s->srq,
@@ -145,7 +150,7 @@ static void fill_wish(struct bench *b)
 		.inline_size = s->inline_size == OPTION_AUTO ? largest_inline : s->inline_size,
 		.inline_explicit = s->inline_size != OPTION_AUTO,
 		.post = s->post,
-		.wr_ops = op->wr_ops,
+		.wr_ops = op->wr_ops | (bench_loads(b) ? IBV_QP_EX_WITH_RDMA_WRITE : 0),
 		.send_area = largest,
 		.recv_area = largest + UD_GRH_BYTES,
 		.access = access_of(b),
@@ -246,6 +251,10 @@ static void fill_path(struct bench *b)
 		.max_rd_atomic = least(port->max_rd_atomic, peer->max_dest_rd_atomic),
 		.max_dest_rd_atomic = least(port->max_dest_rd_atomic, peer->max_rd_atomic),
 		.qkey = QKEY,
+		.load = bench_loads(b),
+		.load_sl = (uint8_t)(s->load.sl == OPTION_AUTO ? s->sl : s->load.sl),
+		.load_traffic_class = (uint8_t)(s->load.traffic_class == OPTION_AUTO ?
+						s->traffic_class : s->load.traffic_class),
 	};
 	if (s->outs == OPTION_AUTO || !op_get(b->op)->fetches)
 		return;

@@ -50,7 +50,7 @@ struct bench {
 	struct lane *lanes; /* endpoint.qp_count of them */
 
 	struct lap_store store;
-	struct lap_result results[SIZES_MAX];
+	struct lap_result results[2 * SIZES_MAX]; /* idle and loaded */
 	unsigned int result_count;
 	uint64_t number;   /* of the next mark */
 	struct bench_interval *interval; /* of the size that runs, or NULL */
@@ -76,6 +76,17 @@ static inline enum latency_kind bench_kind(const struct bench *b)
 	return b->set.full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind;
 }
 
+/* --load: every size is measured idle and again with one more QP busy. */
+static inline bool bench_loads(const struct bench *b)
+{
+	return b->set.load.rate.bits || b->set.load.rate.messages;
+}
+
+static inline unsigned int bench_qps(const struct bench *b)
+{
+	return (unsigned int)b->set.qps + bench_loads(b);
+}
+
 /* JSON or CSV is all of stdout. */
 static inline bool bench_stdout_taken(const struct bench *b)
 {
@@ -87,7 +98,7 @@ static inline bool bench_stdout_taken(const struct bench *b)
 /* Something is done between laps: a sample is from post to seen. */
 static inline bool bench_paced(const struct bench *b)
 {
-	return b->set.gap_ns || b->set.verify;
+	return b->set.gap_ns || b->set.verify || bench_loads(b);
 }
 
 /* The arrays of results[] are copies, not the store's. */
@@ -130,7 +141,7 @@ const struct lap_interval *bench_interval_open(struct bench *b);
 void bench_interval_close(struct bench *b);
 
 /* bench_laps.c: one size of a latency program */
-int bench_lap_size(struct bench *b, uint64_t size);
+int bench_lap_size(struct bench *b, uint64_t size, bool loaded);
 /* bench_run.c, for it: */
 void bench_fill_wait(struct bench *b, struct wait *w);
 int bench_barrier(struct bench *b);

@@ -27,7 +27,9 @@ struct ibv_mr *endpoint_mr(const struct endpoint *e, unsigned int i)
 
 struct endpoint_cqs *endpoint_cqs_of(const struct endpoint *e, unsigned int i)
 {
-	return &e->cqs[i / e->qps_per_cqs];
+	unsigned int group = i / e->qps_per_cqs;
+
+	return &e->cqs[group < e->cqs_count ? group : e->cqs_count - 1];
 }
 
 /* ENOMEM and EPERM of a registration are nearly always the limit of locked memory. */

@@ -27,6 +27,7 @@ struct endpoint_wish {
 	bool srq;
 	bool events;            /* CQs with a completion channel */
 	bool mr_per_qp;
+	bool load;              /* the last QP carries a load, on a CQ of its own */
 	uint64_t inline_size;   /* bytes to ask for */
 	bool inline_explicit;   /* the user asked for this size */
 	uint64_t post;          /* enum post_kind, or OPTION_AUTO */
@@ -49,6 +50,7 @@ struct endpoint {
 	struct ibv_comp_channel *channel; /* of all CQs, or NULL; non-blocking */
 	struct endpoint_cqs *cqs;
 	unsigned int cqs_count, qps_per_cqs;
+	bool load;               /* the last QP carries a load */
 	struct ibv_srq *srq;
 	struct buffer buffer;
 	struct ibv_mr **mrs;     /* one, or one a QP */
@@ -83,6 +85,8 @@ struct endpoint_path {
 	uint8_t port, sl, traffic_class, hop_limit, path_bits;
 	uint32_t flow_label;
 	bool flow_label_counts; /* QP i has flow_label + i */
+	bool load;              /* the last QP has these: */
+	uint8_t load_sl, load_traffic_class;
 	int pkey_index, gid_index; /* gid_index -1: no GRH */
 	uint16_t mtu; /* bytes */
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;

@@ -36,8 +36,10 @@ static int to_init(struct endpoint *e, struct ibv_qp *qp, const struct endpoint_
 static void fill_ah(const struct endpoint_path *p, const struct endpoint_address *remote,
 		    unsigned int i, struct ibv_ah_attr *ah)
 {
+	bool load = p->load && i == remote->qp_count - 1;
+
 	ah->dlid = (uint16_t)(remote->lid + p->path_bits);
-	ah->sl = p->sl;
+	ah->sl = load ? p->load_sl : p->sl;
 	ah->src_path_bits = p->path_bits;
 	ah->port_num = p->port;
 	if (p->gid_index < 0)
@@ -49,7 +51,7 @@ static void fill_ah(const struct endpoint_path *p, const struct endpoint_address
 		ah->grh.flow_label = (p->flow_label + i) & FLOW_LABEL_MAX;
 	ah->grh.sgid_index = (uint8_t)p->gid_index;
 	ah->grh.hop_limit = p->hop_limit;
-	ah->grh.traffic_class = p->traffic_class;
+	ah->grh.traffic_class = load ? p->load_traffic_class : p->traffic_class;
 }
 
 static const char *rtr_hint(int rc)

@@ -63,6 +63,12 @@ int endpoint_check_limits(const struct endpoint *e, const struct endpoint_wish *
 	return 0;
 }
 
+/* QPs that carry what is measured. */
+static unsigned int measured_qps(const struct endpoint_wish *w)
+{
+	return w->load ? w->qps - 1 : w->qps;
+}
+
 static int open_channel(struct endpoint *e, struct error *err)
 {
 	int flags;
@@ -97,13 +103,25 @@ static int open_srq(struct endpoint *e, const struct endpoint_wish *wish, struct
 	return 0;
 }
 
+/* The load's completions must not be taken for those that a lap waits for. */
+static int open_load_cq(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
+{
+	struct endpoint_cqs *c = &e->cqs[e->cqs_count++];
+
+	c->send = c->recv = open_cq(e, wish->tx_depth, err);
+	return c->send ? 0 : -1;
+}
+
 int endpoint_open_cqs(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
-	unsigned int count;
+	unsigned int count, all = measured_qps(wish);
 
+	e->load = wish->load;
 	e->qps_per_cqs = qps_of_a_cq(wish);
-	count = (wish->qps + e->qps_per_cqs - 1) / e->qps_per_cqs;
-	e->cqs = calloc(count, sizeof(*e->cqs));
+	if (e->qps_per_cqs > all)
+		e->qps_per_cqs = all;
+	count = (all + e->qps_per_cqs - 1) / e->qps_per_cqs;
+	e->cqs = calloc(count + 1, sizeof(*e->cqs));
 	if (!e->cqs)
 		return error_set(err, EXIT_FAILED, ENOMEM, "%u completion queues", count);
 	if (wish->events && open_channel(e, err))
@@ -112,8 +130,8 @@ int endpoint_open_cqs(struct endpoint *e, const struct endpoint_wish *wish, stru
 		struct endpoint_cqs *c = &e->cqs[i];
 		unsigned int qps = e->qps_per_cqs;
 
-		if ((i + 1) * e->qps_per_cqs > wish->qps)
-			qps = wish->qps - i * e->qps_per_cqs;
+		if ((i + 1) * e->qps_per_cqs > all)
+			qps = all - i * e->qps_per_cqs;
 		e->cqs_count++;
 		c->send = open_cq(e, (uint64_t)qps * wish->tx_depth, err);
 		if (!c->send)
@@ -125,5 +143,7 @@ int endpoint_open_cqs(struct endpoint *e, const struct endpoint_wish *wish, stru
 	if (count > 1)
 		error_note(err, "the completion queues are %u, since one would be too large for %s",
 			   count, ibv_get_device_name(e->ctx->device));
+	if (wish->load && open_load_cq(e, wish, err))
+		return -1;
 	return wish->srq ? open_srq(e, wish, err) : 0;
 }

@@ -113,22 +113,27 @@ static void fill_send(struct lane *l, const struct endpoint *e, const struct lan
 	l->post = e->post == POST_WR ? posts[plan->op][ud][in_line] : post_send;
 }
 
-void lanes_fill(struct lane *lanes, const struct endpoint *e, const struct endpoint_address *remote,
-		const struct lane_plan *plan)
+void lane_fill(struct lane *l, unsigned int index, const struct endpoint *e,
+	       const struct endpoint_address *remote, const struct lane_plan *plan)
 {
-	for (unsigned int i = 0; i < e->qp_count; i++) {
-		struct lane *l = &lanes[i];
+	*l = (struct lane){
+		.next = l->next,
+		.index = index,
+		.qp = e->qps[index],
+		.cqs = endpoint_cqs_of(e, index),
+		.consumed = l->consumed,
+	};
+	fill_send(l, e, plan);
+	fill_recv(l, e, plan);
+	fill_remote(l, e, remote, plan);
+}
 
-		*l = (struct lane){
-			.next = &lanes[(i + 1) % e->qp_count],
-			.index = i,
-			.qp = e->qps[i],
-			.cqs = endpoint_cqs_of(e, i),
-			.consumed = l->consumed,
-		};
-		fill_send(l, e, plan);
-		fill_recv(l, e, plan);
-		fill_remote(l, e, remote, plan);
+void lanes_fill(struct lane *lanes, unsigned int count, const struct endpoint *e,
+		const struct endpoint_address *remote, const struct lane_plan *plan)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		lanes[i].next = &lanes[(i + 1) % count];
+		lane_fill(&lanes[i], i, e, remote, plan);
 	}
 }
 

@@ -39,12 +39,13 @@ struct lane_plan {
 	uint32_t most_inline;       /* messages up to this size go inline; 0: none */
 };
 
-/*
- * @lanes: endpoint.qp_count of them, zeroed at first; filled and closed to a ring. What was
- * consumed of the receives stays.
- */
-void lanes_fill(struct lane *lanes, const struct endpoint *e, const struct endpoint_address *remote,
-		const struct lane_plan *plan);
+/* One lane, next left alone. What was consumed of its receives stays. */
+void lane_fill(struct lane *l, unsigned int index, const struct endpoint *e,
+	       const struct endpoint_address *remote, const struct lane_plan *plan);
+
+/* The first @count lanes, zeroed at first; closed to a ring. */
+void lanes_fill(struct lane *lanes, unsigned int count, const struct endpoint *e,
+		const struct endpoint_address *remote, const struct lane_plan *plan);
 
 /* Posts @n receives; 0 or an errno value. */
 int lane_post_receives(struct lane *l, unsigned int n);

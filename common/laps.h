@@ -125,6 +125,8 @@ struct lap_result {
 	struct stats stats;     /* valid when samples > 0 */
 	uint64_t backwards;     /* steps back of the clock */
 	bool full;              /* a run by time that ended since the array was full */
+	bool loaded;            /* under --load */
+	double load_bytes_per_s; /* that the load carried; NAN: none from this end */
 };
 
 /* Runs warm-up and measured laps. The reason of an early end is in wait->end. */

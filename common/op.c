@@ -225,9 +225,15 @@ static bool interval_without_time(const struct question *q)
 	return q->s->interval_ns && !q->s->duration_ns && !q->s->infinite;
 }
 
+static bool load_on_ud(const struct question *q)
+{
+	return (q->s->load.rate.bits || q->s->load.rate.messages) && q->transport == TRANSPORT_UD;
+}
+
 static bool gap_and_detail(const struct question *q)
 {
-	return q->s->detail && (q->s->gap_ns || q->s->verify);
+	return q->s->detail && (q->s->gap_ns || q->s->verify || q->s->load.rate.bits ||
+				q->s->load.rate.messages);
 }
 
 /* Each refusal: what is lacking, and what to do. %o is the operation, %t the transport. */
@@ -250,8 +256,9 @@ static const struct {
 	{ srq_too_shallow, "--srq with fewer receives (--rx-depth) than --qps" },
 	{ relaxed_and_polled, "--relaxed-ordering on: %o is awaited in memory and needs the order; "
 			      "add --imm" },
-	{ gap_and_detail, "--detail looks at laps that follow each other; leave out --gap and "
-			  "--verify" },
+	{ gap_and_detail, "--detail looks at laps that follow each other; leave out --gap, "
+			  "--load and --verify" },
+	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "
 				      "-H and --detail" },

@@ -102,7 +102,9 @@ static int before_post(struct lap_run *r, uint64_t lap)
 
 	if (p->verify)
 		prepare(p, r, lap);
-	return p->gap_ns && !p->server ? wait_out_gap(p, r->wait) : 0;
+	if (p->gap_ns && !p->server && wait_out_gap(p, r->wait))
+		return -1;
+	return p->load ? load_pump(p->load, r->wait) : 0;
 }
 
 static int after_seen(struct lap_run *r, uint64_t lap)

@@ -7,6 +7,7 @@
 #ifndef COMMON_PACE_H
 #define COMMON_PACE_H
 
+#include "load.h"
 #include "laps.h"
 
 /* What --verify looks at. */
@@ -20,6 +21,7 @@ struct pace {
 	struct lap_pace hooks; /* lap_run.pace points here */
 	uint64_t gap_ns, next; /* no post before next, ns */
 	bool verify, server;
+	struct load *load;     /* or NULL */
 	enum pace_data data;
 	uint64_t size;         /* bytes of the pattern */
 	uint64_t lanes;

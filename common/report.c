@@ -184,6 +184,9 @@ static void print_header(FILE *out, const struct report *r)
 			r->settings->reap ? "late" : "now",
 			e->in_order == 1 ? "promised" : e->in_order == 0 ? "not promised" : "unknown",
 			e->access & IBV_ACCESS_RELAXED_ORDERING ? "on" : "off");
+	if (r->paced)
+		fprintf(out, "  sample: from post to seen, since something is done between the laps "
+			"(--gap, --verify or --load); the server has none\n");
 	print_clock(out, r);
 	if (r->settings->verbose)
 		print_settings(out, r);
@@ -201,6 +204,30 @@ static void print_figure(FILE *out, double v, bool cycles)
 		fprintf(out, " %*s", column_width(cycles), "-");
 	else
 		fprintf(out, " %*.*f", column_width(cycles), cycles ? 1 : 3, v);
+}
+
+/* Idle and loaded side by side, for each size that has both. */
+static void print_load(FILE *out, const struct report *r)
+{
+	const char *unit = r->settings->cycles ? "cycles" : "usec";
+
+	for (unsigned int i = 1; i < r->result_count; i++) {
+		struct stats_view idle, loaded;
+		double first;
+
+		if (!r->results[i].loaded || !r->results[i].samples || !r->results[i - 1].samples)
+			continue;
+		report_view(r, &r->results[i - 1], r->settings->cycles, &idle, &first);
+		report_view(r, &r->results[i], r->settings->cycles, &loaded, &first);
+		fprintf(out, "%llu bytes under load", (unsigned long long)r->results[i].size);
+		if (isfinite(r->results[i].load_bytes_per_s))
+			fprintf(out, " of %.3f Gb/s",
+				units_gbit_s(r->results[i].load_bytes_per_s));
+		fprintf(out, ": median %.3f %s idle, %.3f loaded (%.2f x); mean %.3f idle, %.3f "
+			"loaded (%.2f x)\n", idle.median, unit, loaded.median,
+			loaded.median / idle.median, idle.mean, loaded.mean,
+			loaded.mean / idle.mean);
+	}
 }
 
 static void print_table(FILE *out, const struct report *r)
@@ -223,7 +250,8 @@ static void print_table(FILE *out, const struct report *r)
 		double first;
 
 		report_view(r, res, cycles, &v, &first);
-		fprintf(out, "%9llu %10llu %10llu", (unsigned long long)res->size,
+		fprintf(out, "%9llu%c%10llu %10llu", (unsigned long long)res->size,
+			res->loaded ? '*' : ' ',
 			(unsigned long long)res->laps, (unsigned long long)res->samples);
 		for (int k = 0; k < 9; k++)
 			print_figure(out, (const double[]){ v.min, v.median, v.mean, v.stdev, v.p90,
@@ -245,7 +273,8 @@ static void print_notes(FILE *out, const struct report *r)
 
 		report_view(r, res, cycles, &v, &first);
 		if (r->result_count > 1)
-			fprintf(out, "%llu bytes: ", (unsigned long long)res->size);
+			fprintf(out, "%llu bytes%s: ", (unsigned long long)res->size,
+				res->loaded ? " under load" : "");
 		if (!isnan(first))
 			fprintf(out, "first exchange %.*f %s", cycles ? 0 : 1, first, unit);
 		if (!isnan(first) && v.median > 0)
@@ -268,4 +297,5 @@ void report_text(FILE *out, const struct report *r)
 		return;
 	print_table(out, r);
 	print_notes(out, r);
+	print_load(out, r);
 }

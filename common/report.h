@@ -18,7 +18,7 @@ struct report {
 	const struct settings *settings;
 	const struct error *err;
 	const char *operation;
-	bool server;
+	bool server, paced; /* paced: a sample is from post to seen */
 	enum latency_kind kind;
 	json_t *local, *remote;         /* facts of both ends; NULL where unknown */
 	const struct clock_cert *clock; /* hz 0: not calibrated */

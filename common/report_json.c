@@ -63,6 +63,10 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 			    res->samples && res->stats.max_at ?
 				    json_integer((json_int_t)res->stats.max_at) : json_null());
 	set_view(o, r, res, true);
+	json_object_set_new(o, "lost", json_integer((json_int_t)res->lost));
+	json_object_set_new(o, "loaded", json_boolean(res->loaded));
+	json_object_set_new(o, "load_gbit_s", number(res->loaded ?
+						     units_gbit_s(res->load_bytes_per_s) : NAN));
 	return o;
 }
 

@@ -54,7 +54,9 @@
 	"   a WRITE's bytes arrive in order; false: it does not; null: unknown),\n"                 \
 	"   first_exchange_usec, min_usec, median_usec, median_ci95_usec (two values),\n"           \
 	"   mean_usec, stdev_usec, p90_usec, p99_usec, p99_9_usec, p99_99_usec, max_usec,\n"        \
-	"   max_at (number of the largest sample), and the same keys ending in _cycles\n"           \
+	"   max_at (number of the largest sample), and the same keys ending in _cycles,\n"          \
+	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
+	"   (as carried beside the ping-pong)\n"                                                   \
 	" error: null, or stage, errno, text"
 
 #endif
