@@ -6,7 +6,6 @@
  * the quietest block of each kind is what the code costs; the median is printed beside it.
  */
 #include <poll.h>
-#include <sched.h>
 
 #include "../../softverbs/mem.h"
 #include "../softverbs/soft.h"
@@ -26,15 +25,6 @@ static struct shared *sh;
 static struct end e;
 static int me;
 static uint64_t laps;
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
 
 static void meet(int n)
 {

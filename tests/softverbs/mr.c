@@ -4,7 +4,6 @@
  * go back to the system and read as zeros when they are used again, a key is dead even when its
  * place in the table is in use again.
  */
-#include <sched.h>
 #include <sys/stat.h>
 
 #include "../../softverbs/shm.h"
@@ -27,11 +26,13 @@ static int writer(void)
 	struct ibv_wc wc;
 	struct end e;
 
+	pin(0);
 	two_open(&e, 0, IBV_QPT_RC, 4, BIG, NULL);
 	for (uint64_t n = 1; n <= ROUNDS; n++) {
-		while (rounds->go != n)
-			if (sched_yield() || two->done)
-				return 0;
+		while (rounds->go != n && !two->done)
+			sched_yield();
+		if (two->done)
+			break;
 		for (uint64_t *w = (uint64_t *)(void *)e.buf; w < (uint64_t *)(e.buf + BIG); w++)
 			*w = n;
 		CHECK(!post(&e, IBV_WR_RDMA_WRITE, n, e.buf, BIG, &rounds->to, 0,
@@ -39,6 +40,7 @@ static int writer(void)
 		CHECK(reap(&e, &wc, 20) && !wc.status);
 		rounds->done = n;
 	}
+	end_close(&e);
 	return 0;
 }
 
@@ -48,6 +50,7 @@ static int owner(void)
 	int caught = 0;
 	struct end e;
 
+	pin(1);
 	two_open(&e, 1, IBV_QPT_RC, 4, BIG, NULL);
 	first = (volatile uint64_t *)(void *)e.buf;
 	last = (volatile uint64_t *)(void *)(e.buf + BIG - 8);
@@ -69,6 +72,7 @@ static int owner(void)
 		CHECK(e.mr);
 	}
 	two->done = 1;
+	end_close(&e);
 	return caught == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
 }
 
