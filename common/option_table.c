@@ -102,7 +102,7 @@ const struct option_record option_table[] = {
 	  0, 0, NULL, off_on,
 	  "relaxed ordering of the buffers; by default on for bandwidth, off where memory is polled",
 	  AT(relaxed_ordering) },
-	{ "buffer", "", OPTION_SIZE, SCOPE_PLAN, FOR_PAIR, "How it is sent", "BYTES",
+	{ "buffer", "", OPTION_SIZE, SCOPE_PLAN, FOR_BW, "How it is sent", "BYTES",
 	  1, 1ull << 40, NULL, NULL,
 	  "memory of each queue pair and direction, walked through message by message; by default "
 	  "one message, or a page of small ones", AT(buffer) },
