@@ -106,8 +106,10 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 	struct report r = {
 		.program = &b->program->options,
 		.settings = s,
+		.op = op_choose(b->program->family, s),
 		.operation = op_get(op_choose(b->program->family, s))->name,
 		.server = b->server,
+		.bandwidth = b->program->bandwidth,
 		.paced = bench_paced(b),
 		.kind = bench_kind(b),
 		.local = b->local_facts,
@@ -122,8 +124,10 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		.err = b->err,
 	};
 
+	r.bw = bench_stream_rows(b, &r.bw_count);
+
 	memcpy(r.time, b->time, sizeof(r.time));
-	if (!bench_stdout_taken(b) && b->result_count)
+	if (!bench_stdout_taken(b) && (b->result_count || r.bw_count))
 		write_table("-", report_text, &r, b->err);
 	if (s->csv)
 		write_table(s->csv, report_csv, &r, b->err);
@@ -173,6 +177,7 @@ static void close_session(struct bench *b)
 		free(b->results[i].to_seen);
 		free(b->results[i].gap);
 	}
+	bench_stream_close(b);
 	lap_store_close(&b->store);
 	endpoint_address_free(&b->local);
 	endpoint_address_free(&b->remote);

@@ -9,6 +9,7 @@
 #include "frame.h"
 #include "json_text.h"
 #include "plan.h"
+#include "stream.h"
 
 static json_t *hello(const struct bench *b)
 {
@@ -63,7 +64,9 @@ static int take_hello(struct bench *b, json_t *m, struct error *err)
 /* Memory that this end needs, compared with what there is before anything is promised. */
 static int check_memory(const struct bench *b, struct error *err)
 {
-	uint64_t need = plan_memory(&b->set, bench_dumps(b)), there = memory_available("");
+	uint64_t need = b->program->bandwidth ? stream_memory(&b->set, op_get(op_choose(b->program->family, &b->set))) :
+						plan_memory(&b->set, bench_dumps(b));
+	uint64_t there = memory_available("");
 
 	if (!there || need <= there)
 		return 0;

@@ -54,5 +54,5 @@ int bench_open_lanes(struct bench *b)
 		return error_set(b->err, EXIT_FAILED, ENOMEM, "%u queue pairs",
 				 b->endpoint.qp_count);
 	bench_fill_lanes(b, largest_size(b));
-	return b->wish.rx_depth ? post_receives(b) : 0;
+	return b->wish.rx_depth && !b->program->bandwidth ? post_receives(b) : 0;
 }

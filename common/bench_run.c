@@ -100,7 +100,8 @@ int bench_run_all(struct bench *b)
 	b->number = 1;
 	clock_pair_read(b->clock, NULL, &b->run_start);
 	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++) {
-		rc = bench_lap_size(b, b->set.sizes.v[i], false);
+		rc = b->program->bandwidth ? bench_stream_size(b, b->set.sizes.v[i]) :
+					     bench_lap_size(b, b->set.sizes.v[i], false);
 		if (!rc && bench_loads(b) && !b->interrupted)
 			rc = bench_lap_size(b, b->set.sizes.v[i], true);
 	}

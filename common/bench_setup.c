@@ -10,6 +10,7 @@
 
 #include "load.h"
 #include "plan.h"
+#include "stream.h"
 
 #define QKEY 0x11111111u /* of our UD queue pairs; the high bit would make it privileged */
 
@@ -157,6 +158,8 @@ static void fill_wish(struct bench *b)
 		.allocator = s->hugepages ? &memory_hugepages : &memory_pages,
 		.limits = &b->facts.attr,
 	};
+	if (b->program->bandwidth)
+		stream_wish(&b->wish, s, op);
 }
 
 static int calibrate(struct bench *b)

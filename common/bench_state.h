@@ -54,6 +54,7 @@ struct bench {
 	unsigned int result_count;
 	uint64_t number;   /* of the next mark */
 	struct bench_interval *interval; /* of the size that runs, or NULL */
+	struct bench_stream *stream; /* of a bandwidth program, or NULL */
 	bool interrupted;
 
 	json_t *local_facts, *remote_facts;
@@ -142,7 +143,11 @@ void bench_interval_close(struct bench *b);
 
 /* bench_laps.c: one size of a latency program */
 int bench_lap_size(struct bench *b, uint64_t size, bool loaded);
-/* bench_run.c, for it: */
+/* bench_stream.c: the same of a bandwidth program; its results */
+int bench_stream_size(struct bench *b, uint64_t size);
+const struct bw_result *bench_stream_rows(const struct bench *b, unsigned int *count);
+void bench_stream_close(struct bench *b);
+/* bench_run.c, for both: */
 void bench_fill_wait(struct bench *b, struct wait *w);
 int bench_barrier(struct bench *b);
 void bench_note_end(struct bench *b, struct wait *w);

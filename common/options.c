@@ -200,6 +200,9 @@ int options_parse(const struct option_program *p, int argc, char **argv, struct 
 					   take_option(p, c, argv, s, err))
 			return -1;
 	}
+	/* A default duration ends a run only where nothing else does. */
+	if ((option_given(s, "iters") || s->infinite) && !option_given(s, "duration"))
+		s->duration_ns = 0;
 	return take_arguments(p, argc, argv, s, err);
 }
 

@@ -165,25 +165,39 @@ static void print_settings(FILE *out, const struct report *r)
 	json_decref(all);
 }
 
-static void print_header(FILE *out, const struct report *r)
+/* What a latency report says of the path, or a bandwidth report. */
+static void print_path(FILE *out, const struct report *r)
 {
 	const struct endpoint *e = r->endpoint;
 
-	fprintf(out, "%s (%s): %s over %s, %s, in %s\n", r->program->name,
-		r->server ? "server" : "client", r->operation,
-		transport_name((enum transport)r->settings->transport),
-		r->kind == LATENCY_HALF_RTT ? "half round trip" : "full round trip",
-		r->settings->cycles ? "CPU cycles" : "usec");
+	fprintf(out, "  path:   MTU %u, inline %u asked, %u granted, posted by %s, ", r->mtu,
+		e->inline_asked, e->inline_granted,
+		e->post == POST_WR ? "ibv_wr_*" : "ibv_post_send");
+	if (r->bandwidth)
+		report_bw_path(out, r);
+	else
+		fprintf(out, "completions reaped %s, order of a WRITE's bytes %s, ",
+			r->settings->reap ? "late" : "now",
+			e->in_order == 1 ? "promised" :
+			e->in_order == 0 ? "not promised" : "unknown");
+	fprintf(out, "relaxed ordering %s\n",
+		e->access & IBV_ACCESS_RELAXED_ORDERING ? "on" : "off");
+}
+
+static void print_header(FILE *out, const struct report *r)
+{
+	const char *kind = r->kind == LATENCY_HALF_RTT ? "half round trip" : "full round trip";
+
+	fprintf(out, "%s (%s): %s over %s, ", r->program->name, r->server ? "server" : "client",
+		r->operation, transport_name((enum transport)r->settings->transport));
+	if (r->bandwidth)
+		fprintf(out, "bandwidth\n");
+	else
+		fprintf(out, "%s, in %s\n", kind, r->settings->cycles ? "CPU cycles" : "usec");
 	print_end(out, "local: ", r->local);
 	print_end(out, "remote:", r->remote);
-	if (e->qp_count)
-		fprintf(out, "  path:   MTU %u, inline %u asked, %u granted, posted by %s, "
-			"completions reaped %s, order of a WRITE's bytes %s, relaxed ordering %s\n",
-			r->mtu, e->inline_asked, e->inline_granted,
-			e->post == POST_WR ? "ibv_wr_*" : "ibv_post_send",
-			r->settings->reap ? "late" : "now",
-			e->in_order == 1 ? "promised" : e->in_order == 0 ? "not promised" : "unknown",
-			e->access & IBV_ACCESS_RELAXED_ORDERING ? "on" : "off");
+	if (r->endpoint->qp_count)
+		print_path(out, r);
 	if (r->paced)
 		fprintf(out, "  sample: from post to seen, since something is done between the laps "
 			"(--gap, --verify or --load); the server has none\n");
@@ -293,6 +307,8 @@ void report_text(FILE *out, const struct report *r)
 		print_dumps(out, r, &r->results[i]);
 	fputc('\n', out);
 	print_header(out, r);
+	if (r->bandwidth)
+		report_bw_table(out, r);
 	if (!r->result_count)
 		return;
 	print_table(out, r);

@@ -6,7 +6,9 @@
 #include "cycles.h"
 #include "endpoint.h"
 #include "laps.h"
+#include "op.h"
 #include "options.h"
+#include "report_bw.h"
 #include "units.h"
 
 struct report_setup {
@@ -29,6 +31,10 @@ struct report {
 	char time[32];
 	const struct lap_result *results;
 	unsigned int result_count;
+	enum op_kind op;
+	bool bandwidth;                 /* then results is empty, and these are: */
+	const struct bw_result *bw;
+	unsigned int bw_count;
 };
 
 /* Two lines, at once when both addresses are known. */

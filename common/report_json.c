@@ -70,6 +70,16 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 	return o;
 }
 
+static unsigned int result_count(const struct report *r)
+{
+	return r->bandwidth ? r->bw_count : r->result_count;
+}
+
+static json_t *result_at(const struct report *r, unsigned int i)
+{
+	return r->bandwidth ? report_bw_json(&r->bw[i]) : result_json(r, &r->results[i]);
+}
+
 static json_t *path_json(const struct report *r)
 {
 	const struct endpoint *e = r->endpoint;
@@ -111,8 +121,8 @@ json_t *report_json(const struct report *r)
 
 	for (int i = 0; i < r->err->warning_count; i++)
 		json_array_append_new(warnings, json_text(r->err->warnings[i]));
-	for (unsigned int i = 0; i < r->result_count; i++)
-		json_array_append_new(results, result_json(r, &r->results[i]));
+	for (unsigned int i = 0; i < result_count(r); i++)
+		json_array_append_new(results, result_at(r, i));
 	json_object_set_new(doc, "local", maybe(r->local));
 	json_object_set_new(doc, "remote", maybe(r->remote));
 	json_object_set_new(doc, "settings", options_settings_json(r->program, r->settings));
@@ -159,13 +169,14 @@ static void csv_row(FILE *out, json_t *o, bool titles)
 
 void report_csv(FILE *out, const struct report *r)
 {
-	static const struct lap_result none;
-	json_t *titles = result_json(r, &none);
+	static const struct lap_result no_lap;
+	static const struct bw_result no_message;
+	json_t *titles = r->bandwidth ? report_bw_json(&no_message) : result_json(r, &no_lap);
 
 	csv_row(out, titles, true);
 	json_decref(titles);
-	for (unsigned int i = 0; i < r->result_count; i++) {
-		json_t *o = result_json(r, &r->results[i]);
+	for (unsigned int i = 0; i < result_count(r); i++) {
+		json_t *o = result_at(r, i);
 
 		csv_row(out, o, false);
 		json_decref(o);

@@ -150,6 +150,9 @@ int wait_sleep(struct wait *w, int ms)
 			       { .fd = w->async ? w->async->async_fd : -1, .events = POLLIN },
 			       { .fd = w->channel ? w->channel->fd : -1, .events = POLLIN } };
 
+	/* A frame may have come in one piece with the one before it. */
+	if (w->control && w->control->in_len && take_message(w))
+		return -1;
 	if (poll(p, 3, ms) <= 0)
 		return 0;
 	if (p[2].revents)

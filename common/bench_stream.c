@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One size of a bandwidth program: warm-up and measured messages, the done frame of each end that
+ * sends, the exchange of results, from which both ends make the same report.
+ */
+#include "bench_state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rate.h"
+#include "report_bw.h"
+#include "stream.h"
+
+#define WARMUP_NS (200 * NS_PER_MS)
+#define WINDOW_S 0.1
+
+/* What an end says of what it sent. */
+struct sender {
+	bool there;
+	uint64_t sent, arrived;
+	double seconds, peak, best, worst; /* messages a second */
+	const char *confirmed;
+};
+
+/* A direction, put together from both ends. */
+struct direction {
+	struct sender sender;
+	bool received_known;
+	uint64_t received;
+};
+
+struct bench_stream {
+	struct stream *s;
+	struct wait w;
+	bool sends, peer_sends;
+	struct direction ours, theirs;
+	struct bw_result rows[3 * SIZES_MAX];
+	unsigned int count;
+};
+
+const struct bw_result *bench_stream_rows(const struct bench *b, unsigned int *count)
+{
+	*count = b->stream ? b->stream->count : 0;
+	return b->stream ? b->stream->rows : NULL;
+}
+
+void bench_stream_close(struct bench *b)
+{
+	if (b->stream)
+		stream_close(b->stream->s);
+	free(b->stream);
+	b->stream = NULL;
+}
+
+static bool told_by_receiver(const struct bench *b)
+{
+	return op_get(b->op)->receives;
+}
+
+static bool confirmed_by_read(const struct bench *b)
+{
+	return b->op == OP_WRITE && b->transport == TRANSPORT_RC && b->path.max_rd_atomic > 0;
+}
+
+static const char *confirmed(const struct bench *b)
+{
+	if (told_by_receiver(b) || op_get(b->op)->fetches)
+		return "receiver";
+	return confirmed_by_read(b) ? "read" : "none";
+}
+
+static double rate_cost_of(const struct bench *b, uint64_t size)
+{
+	return rate_cost(b->set.rate.bits, b->set.rate.messages, size, b->cert.hz);
+}
+
+static int open_stream(struct bench *b)
+{
+	struct bench_stream *t = b->stream = calloc(1, sizeof(*t));
+	struct stream_setup setup = {
+		.settings = &b->set,
+		.op = b->op,
+		.transport = b->transport,
+		.endpoint = &b->endpoint,
+		.remote = &b->remote,
+		.lanes = b->lanes,
+		.confirm_by_read = confirmed_by_read(b),
+		/* The client's first PSN, which both know. */
+		.seed = b->server ? b->remote.psns[0] : b->local.psns[0],
+		.clock = b->clock,
+		.hz = b->cert.hz,
+		.lines = bench_stdout_taken(b) ? stderr : stdout,
+	};
+
+	if (!t)
+		return error_set(b->err, EXIT_FAILED, ENOMEM, "starting");
+	t->sends = b->set.bidirectional || b->server == b->set.reversed;
+	t->peer_sends = b->set.bidirectional || !t->sends;
+	bench_fill_wait(b, &t->w);
+	setup.wait = &t->w;
+	setup.sends = t->sends;
+	setup.receives = t->peer_sends && told_by_receiver(b);
+	return stream_open(&t->s, &setup, b->err);
+}
+
+static void begin_wait(struct bench *b, uint64_t size)
+{
+	struct wait *w = &b->stream->w;
+	double apart = rate_cost_of(b, size) / b->cert.hz * 1e9;
+
+	bench_fill_wait(b, w);
+	w->raw_done = true;
+	w->idle_ns += apart < 1e15 ? (uint64_t)apart : 1000000 * NS_PER_S;
+	wait_init(w);
+}
+
+static double a_second(const struct bench *b, double per_tick)
+{
+	return per_tick * b->cert.hz;
+}
+
+static void take_figures(struct bench *b, const struct stream_figures *f)
+{
+	b->stream->ours.sender = (struct sender){
+		.there = true,
+		.sent = f->sent,
+		.arrived = f->arrived,
+		.seconds = (double)f->ticks / b->cert.hz,
+		.peak = a_second(b, f->peak),
+		.best = a_second(b, f->best),
+		.worst = a_second(b, f->worst),
+		.confirmed = confirmed(b),
+	};
+}
+
+/* Warm-up, then what is measured; all of each is confirmed before the next. */
+static int send_all(struct bench *b, uint64_t size)
+{
+	struct stream_goal warmup = {
+		.messages = b->set.warmup,
+		.ticks = cycles_from_ns(WARMUP_NS, b->cert.hz),
+		.rate_cost = rate_cost_of(b, size),
+		.warmup = true,
+	};
+	struct stream_goal measured = {
+		.messages = b->set.duration_ns ? UINT64_MAX : b->set.iters,
+		.ticks = b->set.duration_ns ? cycles_from_ns(b->set.duration_ns, b->cert.hz) :
+					      UINT64_MAX,
+		.rate_cost = warmup.rate_cost,
+		.interval = cycles_from_ns(b->set.interval_ns, b->cert.hz),
+	};
+	struct stream_figures f;
+	int rc;
+
+	b->err->stage = "warm-up";
+	if (stream_send(b->stream->s, &warmup, &f))
+		return -1;
+	b->err->stage = "run";
+	rc = stream_send(b->stream->s, &measured, &f);
+	take_figures(b, &f);
+	if (rc)
+		return -1;
+	return control_send(&b->control, stream_done_message(b->stream->s), deadline_in(STAGE_NS),
+			    b->err);
+}
+
+static int run_stream(struct bench *b, uint64_t size)
+{
+	struct bench_stream *t = b->stream;
+
+	b->err->stage = "run";
+	if (t->sends && send_all(b, size))
+		return -1;
+	b->err->stage = "run";
+	if (t->peer_sends && stream_receive(t->s))
+		return -1;
+	bench_note_end(b, &t->w);
+	if (stream_interrupted(t->s))
+		b->interrupted = true;
+	bench_passed("run");
+	if (t->peer_sends && told_by_receiver(b)) {
+		t->theirs.received = stream_received(t->s);
+		t->theirs.received_known = true;
+	}
+	return error_is_set(b->err) ? -1 : 0;
+}
+
+static json_t *number(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *sender_json(const struct sender *s)
+{
+	if (!s->there)
+		return json_null();
+	return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o}", "sent", (json_int_t)s->sent, "arrived",
+			 (json_int_t)s->arrived, "seconds", number(s->seconds), "peak",
+			 number(s->peak), "best", number(s->best), "worst", number(s->worst));
+}
+
+static double number_of(json_t *o, const char *key)
+{
+	json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static int sender_from_json(json_t *o, struct sender *s)
+{
+	json_int_t sent, arrived;
+
+	if (json_unpack(o, "{s:I,s:I}", "sent", &sent, "arrived", &arrived) || sent < 0 ||
+	    arrived < 0 || arrived > sent)
+		return -EINVAL;
+	*s = (struct sender){
+		.there = true,
+		.sent = (uint64_t)sent,
+		.arrived = (uint64_t)arrived,
+		.seconds = number_of(o, "seconds"),
+		.peak = number_of(o, "peak"),
+		.best = number_of(o, "best"),
+		.worst = number_of(o, "worst"),
+	};
+	return 0;
+}
+
+static int take_results(struct bench *b, json_t *m)
+{
+	struct bench_stream *t = b->stream;
+	json_t *received = json_object_get(m, "received");
+
+	if (json_is_true(json_object_get(m, "interrupted")))
+		b->interrupted = true;
+	if (t->peer_sends && sender_from_json(json_object_get(m, "sender"), &t->theirs.sender))
+		return error_set(b->err, EXIT_PEER, EPROTO, "the peer's results make no sense");
+	t->theirs.sender.confirmed = confirmed(b);
+	if (json_is_integer(received) && json_integer_value(received) >= 0) {
+		t->ours.received = (uint64_t)json_integer_value(received);
+		t->ours.received_known = true;
+	}
+	return 0;
+}
+
+static int exchange_results(struct bench *b)
+{
+	struct bench_stream *t = b->stream;
+	uint64_t deadline = bench_stage(b, "results");
+	json_t *m = control_message("results");
+	int rc;
+
+	bench_passed("done");
+	json_object_set_new(m, "sender", sender_json(&t->ours.sender));
+	json_object_set_new(m, "received", t->theirs.received_known ?
+				json_integer((json_int_t)t->theirs.received) : json_null());
+	json_object_set_new(m, "interrupted", json_boolean(b->interrupted));
+	if (control_send(&b->control, m, deadline, b->err))
+		return -1;
+	m = control_recv(&b->control, "results", deadline, b->err);
+	rc = m ? take_results(b, m) : -1;
+	json_decref(m);
+	return rc;
+}
+
+/* What nobody counts where it arrives: the initiator knows it, or nobody. */
+static void complete_direction(struct bench *b, struct direction *d)
+{
+	if (d->received_known || !d->sender.there)
+		return;
+	d->received = d->sender.arrived;
+	d->received_known = !told_by_receiver(b) && strcmp(confirmed(b), "none");
+}
+
+static struct bw_result *add_row(struct bench *b, uint64_t size, const char *direction)
+{
+	struct bw_result *row = &b->stream->rows[b->stream->count++];
+
+	*row = (struct bw_result){
+		.direction = direction,
+		.size = size,
+		.peak = NAN,
+		.best = NAN,
+		.worst = NAN,
+		.window_s = WINDOW_S,
+		.confirmed = confirmed(b),
+	};
+	return row;
+}
+
+/* @from_client: the initiator is the client. READs and atomics bring data to their initiator. */
+static void add_direction(struct bench *b, uint64_t size, const struct direction *d,
+			  bool from_client)
+{
+	const struct sender *s = &d->sender;
+	bool to_server = from_client != op_get(b->op)->fetches;
+	struct bw_result *row;
+
+	if (!s->there)
+		return;
+	row = add_row(b, size, to_server ? "client_to_server" : "server_to_client");
+	row->sent = s->sent;
+	row->received = d->received_known && d->received < s->sent ? d->received : s->sent;
+	row->received_known = d->received_known;
+	row->seconds = s->seconds;
+	row->peak = s->peak;
+	row->best = s->best;
+	row->worst = s->worst;
+}
+
+/* Bytes of both in the longer of the two times. */
+static void add_both(struct bench *b, uint64_t size)
+{
+	struct bw_result *row, *one, *two;
+
+	row = add_row(b, size, "both");
+	one = row - 2;
+	two = row - 1;
+	row->sent = one->sent + two->sent;
+	row->received = one->received + two->received;
+	row->received_known = one->received_known && two->received_known;
+	row->seconds = fmax(one->seconds, two->seconds);
+}
+
+static void add_rows(struct bench *b, uint64_t size)
+{
+	struct bench_stream *t = b->stream;
+	struct direction *client = b->server ? &t->theirs : &t->ours;
+	struct direction *server = b->server ? &t->ours : &t->theirs;
+
+	complete_direction(b, client);
+	complete_direction(b, server);
+	add_direction(b, size, client, true);
+	add_direction(b, size, server, false);
+	if (client->sender.there && server->sender.there)
+		add_both(b, size);
+}
+
+static int judge_loss(struct bench *b, const struct direction *d)
+{
+	uint64_t lost = d->sender.there && d->received_known && d->received < d->sender.sent ?
+				d->sender.sent - d->received : 0;
+
+	if (!lost || b->set.allow_loss)
+		return 0;
+	return error_set(b->err, EXIT_DATA, 0,
+			 "%llu of %llu messages were lost; --allow-loss takes that for no failure",
+			 (unsigned long long)lost, (unsigned long long)d->sender.sent);
+}
+
+int bench_stream_size(struct bench *b, uint64_t size)
+{
+	struct bench_stream *t;
+	int rc;
+
+	if (!b->stream && open_stream(b))
+		return -1;
+	t = b->stream;
+	t->ours = t->theirs = (struct direction){ .received = 0 };
+	begin_wait(b, size);
+	bench_fill_lanes(b, size);
+	if (stream_begin(t->s, size) || bench_barrier(b))
+		return -1;
+	rc = run_stream(b, size);
+	if (rc)
+		bench_prefer_news_of_peer(b, &t->w);
+	else
+		rc = exchange_results(b);
+	add_rows(b, size);
+	if (rc)
+		return rc;
+	return judge_loss(b, &t->ours) || judge_loss(b, &t->theirs) ? -1 : 0;
+}
