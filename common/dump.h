@@ -30,6 +30,7 @@ enum dump_column {
 };
 
 #define DUMP_CPU_LOST (1ull << 32)
+#define DUMP_LOST     (1ull << 63) /* in post: the lap's answer never came, it gives no sample */
 
 enum dump_role { DUMP_CLIENT, DUMP_SERVER };
 
@@ -38,6 +39,8 @@ struct dump_series {
 	enum dump_role role;
 	enum latency_kind kind;
 	uint64_t size, run;		 /* bytes; 1 for the first run */
+	bool ends_seen;			 /* samples end at seen (--gap), not at the next post */
+	uint64_t lost;			 /* laps with DUMP_LOST; the writer counts them */
 	uint64_t laps, warmup;		 /* all of them; so many of the first are warm-up */
 	uint64_t count[DUMP_COLUMNS];	 /* values, 0: no such column; at most laps + 1 */
 	const uint64_t *v[DUMP_COLUMNS]; /* the writer's; not touched by a reader */

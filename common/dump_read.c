@@ -140,15 +140,21 @@ static int take_columns(const json_t *columns, struct dump_series *s, uint64_t *
 static int take_series(const json_t *o, struct dump_series *s, uint64_t *place)
 {
 	bool server = says(o, "role", "server"), half = says(o, "latency_kind", "half_rtt");
+	bool seen = says(o, "sample_ends", "seen");
 
 	if ((!server && !says(o, "role", "client")) ||
 	    (!half && !says(o, "latency_kind", "full_rtt")) || take_count(o, "size", &s->size) ||
 	    take_count(o, "run", &s->run) || take_count(o, "laps", &s->laps) ||
-	    take_count(o, "warmup", &s->warmup) || s->laps == INT64_MAX || s->warmup > s->laps)
+	    take_count(o, "warmup", &s->warmup) || take_count(o, "lost", &s->lost) ||
+	    (!seen && !says(o, "sample_ends", "post")) || s->laps == INT64_MAX ||
+	    s->warmup > s->laps || s->lost > s->laps)
 		return -EINVAL;
 	s->role = server ? DUMP_SERVER : DUMP_CLIENT;
+	s->ends_seen = seen;
 	s->kind = half ? LATENCY_HALF_RTT : LATENCY_FULL_RTT;
-	return take_columns(json_object_get(o, "columns"), s, place);
+	if (take_columns(json_object_get(o, "columns"), s, place))
+		return -EINVAL;
+	return seen && s->count[DUMP_SEEN] < s->laps ? -EINVAL : 0;
 }
 
 /* Where each column lies; the end of the last one in *end. */

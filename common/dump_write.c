@@ -31,6 +31,15 @@ uint64_t dump_checksum(uint64_t sum, const uint64_t *words, size_t n)
 	return sum;
 }
 
+static uint64_t count_lost(const struct dump_series *s)
+{
+	uint64_t lost = 0;
+
+	for (uint64_t k = 0; k < s->count[DUMP_POST]; k++)
+		lost += s->v[DUMP_POST][k] >> 63;
+	return lost;
+}
+
 static json_t *series_json(const struct dump_series *s)
 {
 	json_t *columns = json_object();
@@ -39,10 +48,11 @@ static json_t *series_json(const struct dump_series *s)
 		if (s->count[c])
 			json_object_set_new(columns, dump_column_name(c),
 					    json_integer((json_int_t)s->count[c]));
-	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:s,s:o}", "role", dump_role_name(s->role), "size",
-			 (json_int_t)s->size, "run", (json_int_t)s->run, "laps",
-			 (json_int_t)s->laps, "warmup", (json_int_t)s->warmup, "latency_kind",
-			 latency_kind_name(s->kind), "columns", columns);
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:o}", "role", dump_role_name(s->role),
+			 "size", (json_int_t)s->size, "run", (json_int_t)s->run, "laps",
+			 (json_int_t)s->laps, "warmup", (json_int_t)s->warmup, "lost",
+			 (json_int_t)count_lost(s), "latency_kind", latency_kind_name(s->kind),
+			 "sample_ends", s->ends_seen ? "seen" : "post", "columns", columns);
 }
 
 /* The first line, the JSON and as many spaces as make it words; malloc'ed, *len bytes. */

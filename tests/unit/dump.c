@@ -10,7 +10,7 @@
 #define LAPS 5
 
 static const uint64_t client_post[LAPS + 1] = {
-	1000, 3000, 5100, 7200, UINT64_MAX - 1, UINT64_MAX
+	1000, 3000, 5100, 7200 | DUMP_LOST, UINT64_MAX / 2 - 1, UINT64_MAX / 2
 };
 static const uint64_t client_seen[LAPS] = { 2900, 5000, 7100, 7300, 7400 };
 static const uint64_t client_gap[LAPS] = { 30, 31, 32, 33, 34 };
@@ -25,6 +25,7 @@ static void two_series(struct dump_series s[2])
 				     .run = 1,
 				     .laps = LAPS,
 				     .warmup = 2,
+				     .ends_seen = true,
 				     .count = { LAPS + 1, LAPS, LAPS },
 				     .v = { client_post, client_seen, client_gap } };
 	s[1] = (struct dump_series){ .role = DUMP_SERVER,
@@ -96,6 +97,8 @@ static void test_round_trip(void **state)
 	assert_int_equal(d.series[0].kind, LATENCY_HALF_RTT);
 	assert_int_equal(d.series[0].laps, LAPS);
 	assert_int_equal(d.series[0].warmup, 2);
+	assert_int_equal(d.series[0].lost, 1);
+	assert_true(d.series[0].ends_seen && !d.series[1].ends_seen);
 	assert_int_equal(d.series[0].count[DUMP_CPU], 0);
 	assert_int_equal(d.series[1].role, DUMP_SERVER);
 	assert_int_equal(d.series[1].kind, LATENCY_FULL_RTT);
@@ -214,6 +217,10 @@ static void test_hostile_headers(void **state)
 	refuse_instead("\"halved\": false", "\"halved\": true ", "halved false");
 	refuse_instead("\"laps\": 5,", "\"laps\":-5,", "series 1 of the header");
 	refuse_instead("\"warmup\": 2", "\"warmup\": 6", "series 1 of the header");
+	refuse_instead("\"lost\": 1", "\"lost\": 9", "series 1 of the header");
+	refuse_instead("\"sample_ends\": \"seen\"", "\"sample_ends\": \"soon\"",
+		       "series 1 of the header");
+	refuse_instead("\"seen\": 5", "\"seen\": 4", "series 1 of the header");
 	refuse_instead("\"post\": 6", "\"post\":60", "series 1 of the header");
 	refuse_instead("\"seen\": 5", "\"sean\": 5", "series 1 of the header");
 	refuse_instead("\"seen\": 5", "\"seen\":.5", "no JSON object");
@@ -257,12 +264,16 @@ static void test_huge_counts(void **state)
 			"verbsperf dump 1 header 1016\n{\"unit\":\"counter\",\"halved\":false,"
 			"\"bits\":64,\"byte_order\":\"little\",\"series\":[{\"role\":"
 			"\"client\",\"size\":1,\"run\":1,\"laps\":%s,\"warmup\":0,"
+			"\"lost\":0,\"sample_ends\":\"post\","
 			"\"latency_kind\":\"half_rtt\",\"columns\":{\"post\":%s,"
 			"\"seen\":%s}}]}",
 			laps[i], laps[i], laps[i]);
 
 		memset(text + n, ' ', sizeof(text) - (size_t)n);
-		refuse(text, sizeof(text), "");
+		refuse(text, sizeof(text),
+		       i == 4	? "1600000000000 bytes of data are missing"
+		       : i == 5 ? "no JSON object"
+				: "series 1 of the header");
 	}
 }
 
