@@ -217,9 +217,9 @@ void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_lo
 static uint64_t take_samples(struct lap_run *r, struct lap_store *s, uint64_t stamps,
 			     uint64_t warmup)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, end = warmup + samples_count(stamps, warmup);
 
-	for (uint64_t k = warmup; k + 1 < stamps; k++) {
+	for (uint64_t k = warmup; k < end; k++) {
 		uint64_t from = r->post[k], to = s->paced ? r->seen[k] : r->post[k + 1] & ~LAP_LOST;
 
 		if (!(from & LAP_LOST))

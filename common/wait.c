@@ -91,7 +91,8 @@ static int take_done(struct wait *w, json_t *msg)
 	json_t *number = json_object_get(msg, "number");
 
 	if (!json_is_integer(laps) || !json_is_integer(warmup) || json_integer_value(warmup) < 0 ||
-	    json_integer_value(laps) < json_integer_value(warmup) || !json_is_integer(number)) {
+	    json_integer_value(laps) < json_integer_value(warmup) || !json_is_integer(number) ||
+	    json_integer_value(number) < 0) {
 		error_set(w->err, EXIT_PEER, EPROTO, "peer %s ended the run with numbers that make no "
 			  "sense", w->control->peer);
 		return end_with(w, WAIT_FAILED);

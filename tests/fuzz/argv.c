@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct option_program lat = {
-	.name = "rdma_lat", .summary = "", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK,
+	.name = "rdma_lat", .summary = "", .mask = ~0u,
 	.argument = "HOST",
 };
 

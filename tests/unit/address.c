@@ -87,57 +87,67 @@ static void round_trip(struct endpoint_address a)
 static void test_round_trip(void **state)
 {
 	struct endpoint_address a = address();
+	uint32_t most[1];
 
 	(void)state;
 	round_trip(a);
 	round_trip(address_with_gid());
 	a.lid = 0xffff;
-	a.rkey = UINT32_MAX;
+	most[0] = UINT32_MAX;
+	a.rkeys = most;
+	a.stride = INT64_MAX;
 	a.vaddr = UINT64_MAX;
 	a.qp_count = 1;
 	round_trip(a);
 	a.lid = 0;
-	a.rkey = 0;
+	most[0] = 0;
+	a.stride = 0;
 	a.vaddr = 0;
 	round_trip(a);
 }
 
-#define QPS ",\"qps\":[[1,2],[3,4]]"
-#define START "{\"lid\":11,\"rkey\":12,\"vaddr\":\"0x0000000000001000\""
+#define QPS ",\"qps\":[[1,2,5],[3,4,6]]"
+#define START "{\"lid\":11,\"vaddr\":\"0x0000000000001000\",\"stride\":12"
 
 static void test_hostile(void **state)
 {
 	static const char *const bad[] = {
 		"null", "[]", "{}", "1",
-		"{\"rkey\":12,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"stride\":12,\"vaddr\":\"0x1000\"" QPS "}",
 		"{\"lid\":11,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12" QPS "}",
-		"{\"lid\":-1,\"rkey\":12,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":65536,\"rkey\":12,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":4294967296,\"rkey\":12,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":\"11\",\"rkey\":12,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":11,\"rkey\":-1,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":11,\"rkey\":4294967296,\"vaddr\":\"0x1000\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":4096" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"0x\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"-1\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"0x-1\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\" 0x1\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"0x10000000000000000\"" QPS "}",
-		"{\"lid\":11,\"rkey\":12,\"vaddr\":\"4096\"" QPS "}",
+		"{\"lid\":11,\"stride\":12" QPS "}",
+		"{\"lid\":-1,\"stride\":12,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":65536,\"stride\":12,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":4294967296,\"stride\":12,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":\"11\",\"stride\":12,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":11,\"stride\":-1,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":11,\"stride\":\"12\",\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":11,\"stride\":12.0,\"vaddr\":\"0x1000\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":4096" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"0x\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"-1\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"0x-1\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\" 0x1\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"0x10000000000000000\"" QPS "}",
+		"{\"lid\":11,\"stride\":12,\"vaddr\":\"4096\"" QPS "}",
 		START "}",
 		START ",\"qps\":[]}",
-		START ",\"qps\":[[1,2]]}",
-		START ",\"qps\":[[1,2],[3,4],[5,6]]}",
-		START ",\"qps\":{\"a\":[1,2],\"b\":[3,4]}}",
-		START ",\"qps\":[[1,2],3]}",
-		START ",\"qps\":[[1,2],[3]]}",
-		START ",\"qps\":[[1,2],[16777216,4]]}",
-		START ",\"qps\":[[1,2],[3,16777216]]}",
-		START ",\"qps\":[[1,2],[-3,4]]}",
-		START ",\"qps\":[[1,2],[3,\"4\"]]}",
-		START ",\"qps\":[[1,2],[4294967299,4]]}",
+		START ",\"qps\":[[1,2,5]]}",
+		START ",\"qps\":[[1,2,5],[3,4,6],[5,6,7]]}",
+		START ",\"qps\":{\"a\":[1,2,5],\"b\":[3,4,6]}}",
+		START ",\"qps\":[[1,2,5],3]}",
+		START ",\"qps\":[[1,2,5],[3]]}",
+		START ",\"qps\":[[1,2,5],[3,4]]}",
+		START ",\"qps\":[[1,2,5],[16777216,4,6]]}",
+		START ",\"qps\":[[1,2,5],[3,16777216,6]]}",
+		START ",\"qps\":[[1,2,5],[-3,4,6]]}",
+		START ",\"qps\":[[1,2,5],[3,-4,6]]}",
+		START ",\"qps\":[[1,2,5],[3,\"4\",6]]}",
+		START ",\"qps\":[[1,2,5],[4294967299,4,6]]}",
+		START ",\"qps\":[[1,2,5],[3,4,-1]]}",
+		START ",\"qps\":[[1,2,5],[3,4,4294967296]]}",
+		START ",\"qps\":[[1,2,5],[3,4,\"6\"]]}",
 		START QPS ",\"gid\":null}",
 		START QPS ",\"gid\":\"::1\"}",
 		START QPS ",\"gid\":{\"gid\":\"::1\",\"index\":1}}",
@@ -159,6 +169,7 @@ static void test_hostile(void **state)
 			fail_msg("%s was taken", bad[i]);
 		assert_null(a.qpns);
 		assert_null(a.psns);
+		assert_null(a.rkeys);
 		json_decref(v);
 	}
 }
@@ -177,6 +188,8 @@ static void test_fine(void **state)
 	assert_int_equal(a.vaddr, 0x1000);
 	assert_int_equal(a.qpns[1], 3);
 	assert_int_equal(a.psns[1], 4);
+	assert_int_equal(a.rkeys[1], 6);
+	assert_int_equal(a.stride, 12);
 	endpoint_address_free(&a);
 	json_decref(v);
 }

@@ -14,6 +14,7 @@
 /* The builders are private to the driver. */
 #include "../../common/bench_agree.c"
 #include "../../common/bench_run.c"
+#include "../../common/bench_laps.c"
 
 int gethostname(char *name, size_t len)
 {
@@ -22,14 +23,15 @@ int gethostname(char *name, size_t len)
 }
 
 static const struct bench_program program = {
-	.options = { .name = "rdma_lat", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK,
+	.options = { .name = "rdma_lat",
+		     .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_IMM | FOR_RECV | FOR_LOSSY,
 		     .argument = "HOST" },
 };
 
 struct ends {
 	struct bench b;
 	struct candidate ours[2], theirs[1];
-	uint32_t qpn, psn;
+	uint32_t qpn, psn, rkey;
 	struct error err;
 	int peer; /* the other end's socket */
 };
@@ -64,10 +66,12 @@ static void fill_address(struct ends *e)
 	a->lid = 0xc00b;
 	a->has_gid = true;
 	a->gid = e->ours[0].gids[1];
-	a->rkey = 0xfedcba98;
+	e->rkey = 0xfedcba98;
+	a->stride = 0x3000;
 	a->vaddr = 0x80007f0012345000ull;
 	a->qpns = &e->qpn;
 	a->psns = &e->psn;
+	a->rkeys = &e->rkey;
 	a->qp_count = 1;
 }
 
@@ -201,13 +205,17 @@ static void test_plan(void **state)
 	struct ends *e = *state;
 
 	check_message(
-		plan_message(&e->b), "000001f3",
+		plan_message(&e->b), "00000309",
 		"{\"type\":\"plan\",\"options\":{\"size\":[8],\"iters\":1000,"
-		"\"duration\":null,\"warmup\":100,\"full-rtt\":false,\"detail\":false,"
-		"\"tx-depth\":16,\"qps\":1,\"inline\":null,\"reap\":\"now\",\"mtu\":null,"
-		"\"sl\":0,\"traffic-class\":0,\"flow-label\":0,\"hop-limit\":64,"
-		"\"path-bits\":0,\"pkey\":null,\"qp-timeout\":14,\"retry-count\":7,"
-		"\"rnr-retry\":7,\"min-rnr-timer\":12},"
+		"\"duration\":null,\"run-infinitely\":false,\"interval\":null,"
+		"\"transport\":\"RC\",\"imm\":false,\"gap\":null,\"load\":null,\"verify\":false,"
+		"\"allow-loss\":false,\"warmup\":100,\"full-rtt\":false,\"detail\":false,"
+		"\"tx-depth\":16,\"qps\":1,\"rx-depth\":512,\"recv-post-list\":1,\"srq\":false,"
+		"\"events\":false,\"spin\":null,\"relaxed-ordering\":null,"
+		"\"mr-per-qp\":false,\"inline\":null,\"reap\":\"now\",\"rdma-cm\":false,"
+		"\"path-record\":false,\"mtu\":null,\"sl\":0,\"traffic-class\":0,"
+		"\"flow-label\":\"0\",\"hop-limit\":64,\"path-bits\":0,\"pkey\":null,"
+		"\"qp-timeout\":14,\"retry-count\":7,\"rnr-retry\":7,\"min-rnr-timer\":12},"
 		"\"client\":{\"device\":\"rxe0\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
 		"\"server\":{\"device\":\"rxe1\",\"port\":1,\"gid_index\":1,\"pkey_index\":0},"
 		"\"cpu\":\"auto,auto\",\"cpu_given\":false,\"client_cpu\":5}");
@@ -232,9 +240,10 @@ static void test_endpoints(void **state)
 	peer_says(e, json_pack("{s:s,s:o,s:{}}", "type", "endpoints", "address",
 			       endpoint_address_to_json(&e->b.local), "facts"));
 	assert_int_equal(bench_exchange_endpoints(&e->b), 0);
-	check_sent(e, "00000224",
-		   "{\"type\":\"endpoints\",\"address\":{\"lid\":49163,\"rkey\":4275878552,"
-		   "\"vaddr\":\"0x80007f0012345000\",\"qps\":[[10818100,48879]],"
+	check_sent(e, "0000022c",
+		   "{\"type\":\"endpoints\",\"address\":{\"lid\":49163,"
+		   "\"vaddr\":\"0x80007f0012345000\",\"stride\":12288,"
+		   "\"qps\":[[10818100,48879,4275878552]],"
 		   "\"gid\":{\"gid\":\"::ffff:10.77.0.1\",\"index\":1,\"type\":\"RoCE v2\"}},"
 		   "\"facts\":{\"host\":\"host-a\",\"device\":\"rxe0\",\"firmware\":\"1.2\","
 		   "\"software\":\"rxe\",\"port\":1,\"link_layer\":\"Ethernet\",\"mtu\":1024,"
@@ -245,6 +254,8 @@ static void test_endpoints(void **state)
 		   "\"independent\":false,\"read_ns\":12.5,\"resolution_ns\":1.0}}}");
 	assert_int_equal(e->b.remote.qpns[0], e->qpn);
 	assert_int_equal(e->b.remote.vaddr, e->b.local.vaddr);
+	assert_int_equal(e->b.remote.rkeys[0], e->rkey);
+	assert_int_equal(e->b.remote.stride, 0x3000);
 	endpoint_address_free(&e->b.remote);
 }
 
@@ -276,22 +287,23 @@ static void test_barrier(void **state)
 	struct ends *e = *state;
 
 	peer_says(e, control_message("go"));
-	assert_int_equal(barrier(&e->b), 0);
+	assert_int_equal(bench_barrier(&e->b), 0);
 	check_sent(e, "00000010", "{\"type\":\"ready\"}");
 	e->b.server = true;
 	peer_says(e, control_message("ready"));
-	assert_int_equal(barrier(&e->b), 0);
+	assert_int_equal(bench_barrier(&e->b), 0);
 	check_sent(e, "0000000d", "{\"type\":\"go\"}");
 }
 
 static void test_done(void **state)
 {
 	struct lap_result res = { .warmup = 100 };
-	struct lap_run r = { .laps = 1ull << 40 };
+	struct lap_run r = { .laps = 1ull << 40, .number = 7 };
 
 	(void)state;
-	check_message(done_message(&r, &res), "00000031",
-		      "{\"type\":\"done\",\"laps\":1099511627776,\"warmup\":100}");
+	check_message(done_message(&r, &res), "00000048",
+		      "{\"type\":\"done\",\"laps\":1099511627776,\"warmup\":100,"
+		      "\"number\":1099511627783}");
 	check_message(control_message("interrupt"), "00000014", "{\"type\":\"interrupt\"}");
 }
 
@@ -300,11 +312,35 @@ static void test_results(void **state)
 	struct lap_result res = { .samples = 999 };
 	struct ends *e = *state;
 
-	peer_says(e, json_pack("{s:s,s:i,s:b}", "type", "results", "samples", 1000, "interrupted",
-			       1));
+	peer_says(e, json_pack("{s:s,s:i,s:i,s:b}", "type", "results", "samples", 1000, "lost", 3,
+			       "interrupted", 1));
 	assert_int_equal(exchange_results(&e->b, &res), 0);
-	check_sent(e, "00000034", "{\"type\":\"results\",\"samples\":999,\"interrupted\":false}");
+	check_sent(e, "0000003d",
+		   "{\"type\":\"results\",\"samples\":999,\"lost\":0,\"interrupted\":false}");
 	assert_true(e->b.interrupted);
+	assert_int_equal(res.lost, 0);
+}
+
+/* Only the client knows what was lost; without --allow-loss both ends fail by it. */
+static void test_results_lost(void **state)
+{
+	struct lap_result res = { .laps = 1000, .samples = 998, .lost = 2 };
+	struct ends *e = *state;
+
+	peer_says(e, json_pack("{s:s,s:i,s:i,s:b}", "type", "results", "samples", 997, "lost", 0,
+			       "interrupted", 0));
+	assert_int_equal(exchange_results(&e->b, &res), -1);
+	check_sent(e, "0000003d",
+		   "{\"type\":\"results\",\"samples\":998,\"lost\":2,\"interrupted\":false}");
+	assert_error(&e->err, EXIT_DATA, "2 of 1000 exchanges were lost");
+	error_init(&e->err, "rdma_lat");
+	e->b.server = true;
+	e->b.set.allow_loss = true;
+	peer_says(e, json_pack("{s:s,s:i,s:i,s:b}", "type", "results", "samples", 1000, "lost", 3,
+			       "interrupted", 0));
+	res.lost = 0;
+	assert_int_equal(exchange_results(&e->b, &res), 0);
+	assert_int_equal(res.lost, 3);
 }
 
 static void test_abort(void **state)
@@ -327,6 +363,7 @@ int main(void)
 		WITH_ENDS(test_hello),	   WITH_ENDS(test_plan),    WITH_ENDS(test_accept),
 		WITH_ENDS(test_endpoints), WITH_ENDS(test_barrier), WITH_ENDS(test_done),
 		WITH_ENDS(test_results),   WITH_ENDS(test_abort),   WITH_ENDS(test_facts),
+		WITH_ENDS(test_results_lost),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);

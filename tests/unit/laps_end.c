@@ -133,14 +133,20 @@ static void test_post_failed(void **state)
 {
 	struct run *t = run_open(0, 1, false);
 	struct ibv_qp qp = { .qp_num = 0x1a0406 };
+	struct lane lane = { .qp = &qp, .sge = { .length = 64 } };
 
 	(void)state;
-	t->r.qp = &qp;
-	t->r.sge.length = 64;
-	t->r.wr.send_flags = IBV_SEND_INLINE;
+	t->r.lane = &lane;
+	lane.wr.send_flags = IBV_SEND_INLINE;
 	assert_int_equal(lap_post_failed(&t->r, ENOMEM, 0), -1);
 	assert_error(&t->err, EXIT_FAILED,
 		     "posting lap 1 (64 bytes, inline) on QP 0x1a0406: Cannot allocate memory");
+	assert_int_equal(t->wait.end, WAIT_FAILED);
+	error_init(&t->err, "x");
+	t->wait.end = WAIT_OK;
+	assert_int_equal(lap_receive_failed(&t->r, ENOMEM), -1);
+	assert_error(&t->err, EXIT_FAILED,
+		     "posting a receive on QP 0x1a0406: Cannot allocate memory");
 	assert_int_equal(t->wait.end, WAIT_FAILED);
 	run_close(t);
 }

@@ -7,7 +7,7 @@
 #include "options.h"
 
 static const struct option_program all = {
-	.name = "prog", .summary = "tests", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_ALL,
+	.name = "prog", .summary = "tests", .mask = ~0u,
 	.argument = "HOST",
 };
 
@@ -66,7 +66,8 @@ static void test_round_trip_values(void **state)
 {
 	static const char *const texts[] = { "1", "2", "7", "300", "4k", "1,64,4k", "1ms", "1500ms",
 					     "123456789ns", "29d", "720h", "0.1", "true", "gettime",
-					     "wr", "late", "0xffff", "1099511627776" };
+					     "wr", "late", "0xffff", "1099511627776", "10Gb/s",
+					     "2M/s,sl=3,tc=255", "7+" };
 	unsigned int done = 0;
 	char why[256];
 
@@ -84,7 +85,9 @@ static void test_round_trip_values(void **state)
 	assert_true(done > 100);
 }
 
-/* Times are doubles of seconds in JSON; no nanosecond gets lost in 30 days. */
+#define EXACT_NS (30 * 86400 * 1000000000ull) /* 2^53 ns are 104 days */
+
+/* Times are doubles of seconds in JSON; no nanosecond gets lost in 30 days, a few in a year. */
 static void test_round_trip_times(void **state)
 {
 	const struct option_record *o = record("duration");
@@ -99,7 +102,8 @@ static void test_round_trip_times(void **state)
 		v = option_to_json(o, &s);
 		defaults(&t);
 		assert_int_equal(option_from_json(o, v, &t), 0);
-		assert_true(t.duration_ns == ns);
+		assert_true(t.duration_ns >= o->min && t.duration_ns <= o->max);
+		assert_true(llabs((long long)(t.duration_ns - ns)) <= (ns <= EXACT_NS ? 0 : 8));
 		json_decref(v);
 	}
 }
@@ -158,6 +162,12 @@ static void refuse(const struct option_record *o, const char *json)
 	json_decref(v);
 }
 
+/* Strings are what a value with a grammar of its own is written in; option_codec.c has those. */
+static bool may_be_right(const struct option_record *o, const char *json)
+{
+	return o->type == OPTION_PARSED && !strcmp(json, "\"8\"");
+}
+
 /* Never the right thing for any number, name, time or list. */
 static void test_hostile_types(void **state)
 {
@@ -170,7 +180,8 @@ static void test_hostile_types(void **state)
 	(void)state;
 	for (const struct option_record *o = option_table; o->name; o++)
 		for (size_t i = 0; i < COUNT(hostile); i++)
-			refuse(o, hostile[i]);
+			if (!may_be_right(o, hostile[i]))
+				refuse(o, hostile[i]);
 }
 
 static void test_hostile_values(void **state)
@@ -181,11 +192,11 @@ static void test_hostile_values(void **state)
 		{ "size", "null" }, { "size", "8" }, { "size", "[2147483649]" },
 		{ "size", "[4294967304]" }, { "iters", "0" }, { "iters", "1.5" },
 		{ "iters", "1099511627777" }, { "iters", "null" }, { "iters", "true" },
-		{ "duration", "0" }, { "duration", "0.0000001" }, { "duration", "2592000.1" },
+		{ "duration", "0" }, { "duration", "0.0000001" }, { "duration", "31536000.1" },
 		{ "duration", "false" }, { "reap", "null" }, { "reap", "0" }, { "reap", "\"LATE\"" },
 		{ "reap", "\"late \"" }, { "full-rtt", "1" }, { "full-rtt", "null" },
 		{ "full-rtt", "\"true\"" }, { "mtu", "255" }, { "mtu", "4097" },
-		{ "mtu", "4294967552" }, { "qps", "2" }, { "sl", "16" }, { "pkey", "0" },
+		{ "mtu", "4294967552" }, { "qps", "16385" }, { "sl", "16" }, { "pkey", "0" },
 		{ "connect-timeout", "\"10s\"" }, { "bind", "\"::1\"" }, { "json", "\"/etc/x\"" },
 		{ "ib-dev", "null" }, { "all", "true" }, { "all", "[1]" },
 	};

@@ -22,6 +22,20 @@ static char *values(const struct settings *s)
 	return text;
 }
 
+/* The first of a few texts that the codec of @o takes. */
+static const char *parsed_value(const struct option_record *o)
+{
+	static const char *const texts[] = { "12+", "10Gb/s,sl=1,tc=104", "10Gb/s" };
+	struct settings s;
+	char why[128];
+
+	for (size_t i = 0; i < COUNT(texts); i++)
+		if (!option_set(o, texts[i], &s, why, sizeof(why)))
+			return texts[i];
+	fail_msg("no value for --%s", o->name);
+	return NULL;
+}
+
 /* A value that differs from the default, in text. */
 static const char *good_value(const struct option_record *o, char buf[UNITS_TEXT])
 {
@@ -36,6 +50,8 @@ static const char *good_value(const struct option_record *o, char buf[UNITS_TEXT
 		return units_print_time(buf, o->max);
 	case OPTION_NAME:
 		return o->names[1];
+	case OPTION_PARSED:
+		return parsed_value(o);
 	default:
 		return "some/text";
 	}
@@ -57,6 +73,7 @@ static void check_table(void)
 			assert_non_null(o->arg);
 		if (o->type == OPTION_NAME)
 			assert_true(o->names && o->names[0] && o->names[1]);
+		assert_true((o->codec != NULL) == (o->type == OPTION_PARSED));
 		assert_true(o->min <= o->max);
 	}
 }

@@ -7,7 +7,7 @@
 #include "plan.h"
 
 static const struct option_program lat = {
-	.name = "rdma_lat", .summary = "tests", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK,
+	.name = "prog", .summary = "tests", .mask = ~0u,
 	.argument = "HOST",
 };
 
@@ -130,6 +130,10 @@ static void test_differences(void **state)
 		{ { "h", "-D", "2s" }, { "-n", "5" },
 		  "iters: client 1000, server 5; duration: client 2.0, server none" },
 		{ { "h", "-D", "2s" }, { "-n", "1000" }, "duration: client 2.0, server none" },
+		{ { "h", "--load", "1000Mb/s" }, { "--load", "1Gb/s" }, NULL },
+		{ { "h", "--load", "1Gb/s" }, { "--load", "1Gb/s,tc=104" },
+		  "load: client 1000000000b/s, server 1000000000b/s,tc=104" },
+		{ { "h" }, { "--flow-label", "0x10+" }, "flow-label: client 0, server 16+" },
 		/* local to an end */
 		{ { "h", "-x", "1", "-p", "1" }, { "-x", "2", "-p", "2", "-d", "other" }, NULL },
 	};
@@ -215,8 +219,9 @@ static void test_out_of_range(void **state)
 	} rows[] = {
 		{ "size", "[0]" }, { "size", "[]" }, { "size", "[2147483649]" }, { "iters", "0" },
 		{ "warmup", "10000001" }, { "sl", "16" }, { "sl", "-1" }, { "reap", "\"never\"" },
-		{ "mtu", "300" }, { "mtu", "4095" }, { "duration", "1e30" }, { "qps", "2" },
-		{ "detail", "1" }, { "flow-label", "1048576" }, { "hop-limit", "0" },
+		{ "mtu", "300" }, { "mtu", "4095" }, { "duration", "1e30" }, { "qps", "16385" },
+		{ "detail", "1" }, { "flow-label", "1048576" }, { "flow-label", "\"1048576\"" },
+		{ "flow-label", "null" }, { "load", "\"10Gb/s,sl=16\"" }, { "transport", "\"XRC\"" }, { "hop-limit", "0" },
 	};
 	char why[1024];
 

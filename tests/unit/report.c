@@ -332,9 +332,9 @@ static void test_header(void **state)
 
 static void test_addresses(void **state)
 {
-	uint32_t qpn = 0x320406, psn = 0xeb1f3e;
-	struct endpoint_address a = { .lid = 0xb, .rkey = 0x01f60032, .vaddr = 0x6000000000014001,
-				      .qpns = &qpn, .psns = &psn, .qp_count = 1 };
+	uint32_t qpn = 0x320406, psn = 0xeb1f3e, rkey = 0x01f60032;
+	struct endpoint_address a = { .lid = 0xb, .vaddr = 0x6000000000014001,
+				      .qpns = &qpn, .psns = &psn, .rkeys = &rkey, .qp_count = 1 };
 	FILE *out = tmpfile();
 	char *text;
 

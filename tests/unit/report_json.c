@@ -7,7 +7,8 @@
 static const char *const figures[] = { "first_exchange", "min", "median", "median_ci95", "mean",
 				       "stdev", "p90", "p99", "p99_9", "p99_99", "max" };
 static const char *const others[] = { "size", "iterations", "samples", "warmup", "latency_kind",
-				      "write_in_order", "max_at" };
+				      "write_in_order", "max_at", "lost", "loaded",
+				      "load_gbit_s" };
 
 static void print_json(FILE *out, const struct report *r)
 {
@@ -102,6 +103,9 @@ static void test_result(void **state)
 	/* (7 k + 3) mod 1000 is 999 at k = 428, sample 429. */
 	assert_int_equal(json_integer_value(json_object_get(o, "max_at")), 429);
 	assert_string_equal(json_string_value(json_object_get(o, "latency_kind")), "half_rtt");
+	assert_int_equal(json_integer_value(json_object_get(o, "lost")), 0);
+	assert_true(json_is_false(json_object_get(o, "loaded")));
+	assert_true(json_is_null(json_object_get(o, "load_gbit_s")));
 	json_decref(doc);
 }
 

@@ -35,6 +35,7 @@ static int setup(void **state)
 	t->peer = fds[1];
 	t->w = (struct wait){ .control = &t->control, .run_deadline = DEADLINE_NEVER,
 			      .err = &t->err };
+	wait_init(&t->w);
 	stop_signal = 0;
 	*state = t;
 	return 0;
@@ -118,7 +119,7 @@ static void test_schedule(void **state)
 		assert_int_equal(s.step, steps[i]);
 		assert_true(s.next >= before + steps[i] && s.next <= now_ns() + steps[i]);
 	}
-	peer_says(t, "{\"type\":\"done\",\"laps\":5,\"warmup\":1}");
+	peer_says(t, "{\"type\":\"done\",\"laps\":5,\"warmup\":1,\"number\":6}");
 	s.next = now_ns() + 3600 * NS_PER_S;
 	assert_int_equal(wait_slow_look(&t->w, &s), 0);
 	assert_int_equal(t->w.end, WAIT_OK);
@@ -127,6 +128,7 @@ static void test_schedule(void **state)
 	assert_int_equal(t->w.end, WAIT_DONE);
 	assert_int_equal(t->w.done_laps, 5);
 	assert_int_equal(t->w.done_warmup, 1);
+	assert_int_equal(t->w.done_number, 6);
 	assert_false(error_is_set(&t->err));
 }
 
@@ -163,16 +165,20 @@ static void test_messages(void **state)
 {
 	static const char *const bad[] = {
 		"{\"type\":\"done\"}",
-		"{\"type\":\"done\",\"laps\":5}",
-		"{\"type\":\"done\",\"laps\":\"5\",\"warmup\":1}",
-		"{\"type\":\"done\",\"laps\":5.0,\"warmup\":1}",
-		"{\"type\":\"done\",\"laps\":5,\"warmup\":-1}",
-		"{\"type\":\"done\",\"laps\":-1,\"warmup\":-2}",
-		"{\"type\":\"done\",\"laps\":5,\"warmup\":6}",
+		"{\"type\":\"done\",\"laps\":5,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":5,\"warmup\":1}",
+		"{\"type\":\"done\",\"warmup\":1,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":\"5\",\"warmup\":1,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":5.0,\"warmup\":1,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":5,\"warmup\":-1,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":-1,\"warmup\":-2,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":5,\"warmup\":6,\"number\":9}",
+		"{\"type\":\"done\",\"laps\":5,\"warmup\":1,\"number\":9.0}",
+		"{\"type\":\"done\",\"laps\":5,\"warmup\":1,\"number\":-1}",
 	};
 
 	expect(state, "{\"type\":\"interrupt\"}", WAIT_INTERRUPT, EXIT_OK, "");
-	expect(state, "{\"type\":\"done\",\"laps\":0,\"warmup\":0}", WAIT_DONE, EXIT_OK, "");
+	expect(state, "{\"type\":\"done\",\"laps\":0,\"warmup\":0,\"number\":1}", WAIT_DONE, EXIT_OK, "");
 	expect(state, "{\"type\":\"plan\\n\"}", WAIT_FAILED, EXIT_PEER,
 	       "peer host-b:1 sent plan? in the middle of a run");
 	expect(state, "{\"type\":\"abort\",\"stage\":\"run\",\"text\":\"no memory\",\"code\":1}",
@@ -246,7 +252,7 @@ static void test_word(void **state)
 	assert_int_equal(wait_word(&t->w, &word, 0xff, 0x42, CLOCK_SRC_GETTIME, &gap), 0);
 	assert_true(gap.last >= first);
 	assert_int_equal(t->w.slow_ns, 0);
-	peer_says(t, "{\"type\":\"done\",\"laps\":9,\"warmup\":0}");
+	peer_says(t, "{\"type\":\"done\",\"laps\":9,\"warmup\":0,\"number\":9}");
 	assert_int_equal(wait_word(&t->w, &word, ~0ull, 0x42, CLOCK_SRC_GETTIME, &gap), -1);
 	assert_int_equal(t->w.end, WAIT_DONE);
 	assert_true(now_ns() - start >= 200 * US);
@@ -257,7 +263,7 @@ static void test_for_done(void **state)
 {
 	struct world *t = *state;
 
-	peer_says(t, "{\"type\":\"done\",\"laps\":7,\"warmup\":2}");
+	peer_says(t, "{\"type\":\"done\",\"laps\":7,\"warmup\":2,\"number\":8}");
 	assert_int_equal(wait_for_done(&t->w, deadline_in(20 * NS_PER_S)), 0);
 	assert_int_equal(t->w.done_laps, 7);
 	peer_says(t, "{\"type\":\"results\"}");

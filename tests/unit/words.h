@@ -7,7 +7,7 @@
 #include "unit.h"
 
 static const struct option_program all_options = {
-	.name = "prog", .summary = "tests", .mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_ALL,
+	.name = "prog", .summary = "tests", .mask = ~0u,
 	.argument = "HOST",
 };
 
