@@ -2,7 +2,8 @@
 /*
  * The trace files, under one lock. What is written for each work request is put together by hand:
  * a delay shorter than the writing of its line would take effect late. So does a flush, hence the
- * large buffer.
+ * large buffer. Effects are kept as they are until the next line, which a post writes while its
+ * own delay runs: whoever waits for the completion has no time for them.
  */
 #include "trace.h"
 
@@ -20,12 +21,20 @@
 #include "work.h"
 
 #define LINE 512
+#define LATER 32
+
+struct effect {
+	struct trace_wr wr;
+	uint64_t at, post, due;
+};
 
 struct trace {
 	struct trace *next;
 	char *path;
 	int users, fd;
 	bool inherited;	/* a forked child's: the parent's file, and what it had buffered */
+	unsigned int nlater;
+	struct effect later[LATER];
 	size_t n;
 	char buf[1 << 20];
 };
@@ -71,18 +80,121 @@ static void own(struct trace *t)
 	if (!t->inherited)
 		return;
 	close(t->fd);
-	t->n = 0;
+	t->n = t->nlater = 0;
 	t->inherited = false;
 	t->fd = open_file(t->path);
+}
+
+static const char *op_name(enum ibv_wr_opcode op)
+{
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+		return "RDMA_WRITE";
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return "RDMA_WRITE_WITH_IMM";
+	case IBV_WR_SEND:
+		return "SEND";
+	case IBV_WR_SEND_WITH_IMM:
+		return "SEND_WITH_IMM";
+	case IBV_WR_RDMA_READ:
+		return "RDMA_READ";
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return "ATOMIC_CMP_AND_SWP";
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return "ATOMIC_FETCH_AND_ADD";
+	case IBV_WR_SEND_WITH_INV:
+		return "SEND_WITH_INV";
+	default:
+		return "OTHER";
+	}
+}
+
+/* A line in the making; its texts are cut to what leaves room for the longest. */
+struct line {
+	char s[LINE];
+	size_t n;
+};
+
+static void add_text(struct line *l, const char *key, const char *text)
+{
+	size_t k = strlen(key), n = strnlen(text, 64);
+
+	memcpy(l->s + l->n, key, k);
+	memcpy(l->s + l->n + k, text, n);
+	l->n += k + n;
+}
+
+static void add_number(struct line *l, const char *key, uint64_t v, unsigned int base)
+{
+	char digits[24];
+	int i = sizeof(digits);
+
+	digits[--i] = 0;
+	do
+		digits[--i] = "0123456789abcdef"[v % base];
+	while (v /= base);
+	add_text(l, key, digits + i);
+}
+
+/* What the records of a work request have in common. */
+static void begin(struct line *l, const char *record, uint64_t t, const struct trace_wr *wr)
+{
+	l->n = 0;
+	add_number(l, record, t, 10);
+	add_text(l, " dev=", wr->dev);
+	add_number(l, " qpn=0x", wr->qpn, 16);
+	add_number(l, " wr=", wr->n, 10);
+	add_number(l, " id=0x", wr->wr_id, 16);
+	add_text(l, " op=", op_name(wr->opcode));
+	add_number(l, " len=", wr->len, 10);
+}
+
+static void put_in(struct trace *t, const char *line, size_t n)
+{
+	if (t->n + n > sizeof(t->buf))
+		flush(t);
+	memcpy(t->buf + t->n, line, n);
+	t->n += n;
+}
+
+static void put_later(struct trace *t)
+{
+	for (unsigned int i = 0; i < t->nlater; i++) {
+		const struct effect *e = &t->later[i];
+		struct line l;
+
+		begin(&l, "effect t=", e->at, &e->wr);
+		add_number(&l, " post=", e->post, 10);
+		add_number(&l, " due=", e->due, 10);
+		add_number(&l, " late=", e->at > e->due ? e->at - e->due : 0, 10);
+		l.s[l.n++] = '\n';
+		put_in(t, l.s, l.n);
+	}
+	t->nlater = 0;
+}
+
+/* A whole line. */
+static void append(struct trace *t, const char *line, size_t n)
+{
+	pthread_mutex_lock(&lock);
+	own(t);
+	put_later(t);
+	put_in(t, line, n);
+	pthread_mutex_unlock(&lock);
+}
+
+static void flush_whole(struct trace *t)
+{
+	own(t);
+	put_later(t);
+	flush(t);
 }
 
 void trace_flush_all(void)
 {
 	pthread_mutex_lock(&lock);
-	for (struct trace *t = traces; t; t = t->next) {
-		own(t);
-		flush(t);
-	}
+	for (struct trace *t = traces; t; t = t->next)
+		flush_whole(t);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -152,8 +264,7 @@ void trace_close(struct trace *t)
 		return;
 	pthread_mutex_lock(&lock);
 	if (--t->users == 0) {
-		own(t);
-		flush(t);
+		flush_whole(t);
 		while (*at != t)
 			at = &(*at)->next;
 		*at = t->next;
@@ -161,18 +272,6 @@ void trace_close(struct trace *t)
 		free(t->path);
 		free(t);
 	}
-	pthread_mutex_unlock(&lock);
-}
-
-/* A whole line. */
-static void append(struct trace *t, const char *line, size_t n)
-{
-	pthread_mutex_lock(&lock);
-	own(t);
-	if (t->n + n > sizeof(t->buf))
-		flush(t);
-	memcpy(t->buf + t->n, line, n);
-	t->n += n;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -193,70 +292,6 @@ static void put(struct trace *t, const char *record, const char *dev, const char
 		n = sizeof(line) - 2;
 	line[n++] = '\n';
 	append(t, line, (size_t)n);
-}
-
-static const char *op_name(enum ibv_wr_opcode op)
-{
-	switch (op) {
-	case IBV_WR_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return "RDMA_WRITE_WITH_IMM";
-	case IBV_WR_SEND:
-		return "SEND";
-	case IBV_WR_SEND_WITH_IMM:
-		return "SEND_WITH_IMM";
-	case IBV_WR_RDMA_READ:
-		return "RDMA_READ";
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return "ATOMIC_CMP_AND_SWP";
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return "ATOMIC_FETCH_AND_ADD";
-	case IBV_WR_SEND_WITH_INV:
-		return "SEND_WITH_INV";
-	default:
-		return "OTHER";
-	}
-}
-
-/* A line in the making; its texts are cut to what leaves room for the longest. */
-struct line {
-	char s[LINE];
-	size_t n;
-};
-
-static void add_text(struct line *l, const char *key, const char *text)
-{
-	size_t k = strlen(key), n = strnlen(text, 64);
-
-	memcpy(l->s + l->n, key, k);
-	memcpy(l->s + l->n + k, text, n);
-	l->n += k + n;
-}
-
-static void add_number(struct line *l, const char *key, uint64_t v, unsigned int base)
-{
-	char digits[24];
-	int i = sizeof(digits);
-
-	digits[--i] = 0;
-	do
-		digits[--i] = "0123456789abcdef"[v % base];
-	while (v /= base);
-	add_text(l, key, digits + i);
-}
-
-/* What the records of a work request have in common. */
-static void begin(struct line *l, const char *record, uint64_t t, const struct trace_wr *wr)
-{
-	l->n = 0;
-	add_number(l, record, t, 10);
-	add_text(l, " dev=", wr->dev);
-	add_number(l, " qpn=0x", wr->qpn, 16);
-	add_number(l, " wr=", wr->n, 10);
-	add_number(l, " id=0x", wr->wr_id, 16);
-	add_text(l, " op=", op_name(wr->opcode));
-	add_number(l, " len=", wr->len, 10);
 }
 
 static void end(struct trace *t, struct line *l)
@@ -280,15 +315,14 @@ void trace_delay(struct trace *t, const struct trace_wr *wr, const char *way, ui
 void trace_effect(struct trace *t, const struct trace_wr *wr, uint64_t at, uint64_t post,
 		  uint64_t due)
 {
-	struct line l;
-
 	if (!t)
 		return;
-	begin(&l, "effect t=", at, wr);
-	add_number(&l, " post=", post, 10);
-	add_number(&l, " due=", due, 10);
-	add_number(&l, " late=", at > due ? at - due : 0, 10);
-	end(t, &l);
+	pthread_mutex_lock(&lock);
+	own(t);
+	if (t->nlater == LATER)
+		put_later(t);
+	t->later[t->nlater++] = (struct effect){ *wr, at, post, due };
+	pthread_mutex_unlock(&lock);
 }
 
 void trace_fault(struct trace *t, const struct trace_wr *wr, const char *kind, const char *arg)

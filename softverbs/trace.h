@@ -26,7 +26,7 @@
 struct trace;
 
 struct trace_wr {
-	const char *dev;
+	const char *dev;	/* lives as long as the trace */
 	uint32_t qpn;
 	uint64_t n;
 	uint64_t wr_id;

@@ -158,6 +158,34 @@ static void test_more_than_the_buffer(void **state)
 	assert_int_equal(n, 20000);
 }
 
+/* Effects wait for the next line, but not in vain: more than are kept, in order, and at a flush. */
+static void test_effects_in_order(void **state)
+{
+	struct trace *t = trace_open(base);
+	char path[96], line[512];
+	int n = 0;
+	FILE *f;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		trace_effect(t, &wr, (uint64_t)i, 0, 0);
+		if (i % 40 == 39)
+			trace_delay(t, &wr, "both", 7);
+	}
+	trace_flush_all();
+	f = fopen(file_of(getpid(), path, sizeof(path)), "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "effect t=", 9))
+			assert_int_equal(n % 40, 0);
+		else
+			assert_int_equal(atoi(line + 9), n++);
+	}
+	fclose(f);
+	assert_int_equal(n, 100);
+	trace_close(t);
+}
+
 /* A child has its own file, without what the parent had buffered; exit() flushes. */
 static void test_fork(void **state)
 {
@@ -168,6 +196,7 @@ static void test_fork(void **state)
 
 	(void)state;
 	trace_call(t, "x", "parent", 1, 1);
+	trace_effect(t, &wr, 1, 1, 1);
 	pid = fork();
 	if (pid == 0) {
 		trace_call(t, "x", "child", 1, 1);
@@ -177,9 +206,11 @@ static void test_fork(void **state)
 	slurp(pid, buf, sizeof(buf));
 	assert_non_null(strstr(buf, "call=child"));
 	assert_null(strstr(buf, "call=parent"));
+	assert_null(strstr(buf, "effect"));
 	trace_close(t);
 	slurp(getpid(), buf, sizeof(buf));
 	assert_non_null(strstr(buf, "call=parent"));
+	assert_non_null(strstr(buf, "effect"));
 	assert_null(strstr(buf, "call=child"));
 }
 
@@ -239,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_shared_by_users),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_more_than_the_buffer),
+		cmocka_unit_test(test_effects_in_order),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_file_is_private_and_no_link),
 		cmocka_unit_test(test_no_trace),
