@@ -46,6 +46,8 @@ static int check_sizes(struct bench *b, struct error *err)
 
 	if (!b->server && option_given(&b->set, "all"))
 		cut_sizes(b, most);
+	else if (!b->server && !option_given(&b->set, "size") && b->set.sizes.v[0] > most)
+		b->set.sizes.v[0] = most;
 	for (unsigned int i = 0; i < b->set.sizes.count; i++)
 		if (b->set.sizes.v[i] > most)
 			return error_set(err, EXIT_MISUSE, 0,

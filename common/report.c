@@ -198,7 +198,7 @@ static void print_header(FILE *out, const struct report *r)
 	print_end(out, "remote:", r->remote);
 	if (r->endpoint->qp_count)
 		print_path(out, r);
-	if (r->paced)
+	if (r->paced && !r->bandwidth)
 		fprintf(out, "  sample: from post to seen, since something is done between the laps "
 			"(--gap, --verify or --load); the server has none\n");
 	print_clock(out, r);
