@@ -4,82 +4,17 @@
 # (tests/tools/rsh stands for ssh).
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tools/tap.sh
+. tests/tools/run_pair_lib.sh
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export VERBSPERF_RSH=tests/tools/rsh
-mark=run_pair_$$
+mark=run_pair_$$ # in the environment of all that is started here
+export SOFTVERBS_FABRIC=$mark # nobody else is on it
 slow=soft0:delay=1ms # few laps a second
 
-# pair ARGS...: run-pair to its end, what it says in $tmp/out and $tmp/err. All that it starts has
-# the mark in its environment.
-pair()
-{
-	RUN_PAIR_MARK=$mark timeout -k 5 60 scripts/run-pair "$@" >"$tmp/out" 2>"$tmp/err"
-}
-
-# start ARGS...: the same in the background, its id in $pid. With job control, since a shell
-# without it has SIGINT ignored in what it starts in the background.
-start()
-{
-	set -m
-	RUN_PAIR_MARK=$mark scripts/run-pair "$@" >"$tmp/out" 2>"$tmp/err" &
-	pid=$!
-	set +m
-}
-
-marked()
+left()
 {
 	grep -lsz "^RUN_PAIR_MARK=$mark\$" /proc/[0-9]*/environ | cut -d/ -f3
-}
-
-# no_orphan: nothing is left, or gone within five seconds.
-no_orphan()
-{
-	for _ in $(seq 100); do
-		[ -n "$(marked)" ] || return 0
-		sleep 0.05
-	done
-	for p in $(marked); do tr '\0' ' ' <"/proc/$p/cmdline"; echo; done
-	kill -9 $(marked)
-	return 1
-}
-
-# code WANT CMD...
-code()
-{
-	local want=$1 rc
-	shift
-	"$@"
-	rc=$?
-	[ "$rc" = "$want" ] || { echo "exit code $rc, not $want"; cat "$tmp/err"; return 1; }
-	no_orphan
-}
-
-# said FILE PATTERN
-said()
-{
-	grep -qE -- "$2" "$tmp/$1" || { echo "no \"$2\" in $1:"; cat "$tmp/$1"; return 1; }
-}
-
-# Until a file of $tmp has a line.
-until_said()
-{
-	for _ in $(seq 400); do
-		grep -qsE -- "$2" "$tmp/$1" && return 0
-		sleep 0.05
-	done
-	said "$1" "$2"
-}
-
-# stopped SIGNAL WANT ARGS...: a run that is in its laps gets a signal.
-stopped()
-{
-	local number=$1 want=$2
-	shift 2
-	start "$@" -v
-	until_said err '^rdma_lat: .*stage ready' || { kill -9 $pid; return 1; }
-	kill "-$number" $pid
-	code "$want" wait $pid
 }
 
 # lost END WANT ARGS...: the remote shell of one end, server or client, dies in the laps.
@@ -88,10 +23,25 @@ lost()
 	local p
 	start "--$1" here --address 127.0.0.1 --path "$tmp/soft" rdma_lat "${@:3}" -v
 	until_said err '^rdma_lat: .*stage ready' || { kill -9 $pid; return 1; }
-	for p in $(marked); do
+	for p in $(left); do
 		grep -qsz tests/tools/rsh "/proc/$p/cmdline" && kill -9 $p
 	done
 	code "$2" wait $pid
+}
+
+# across OPTION: run-pair in a network namespace, with the end that OPTION names in another; only
+# the address that the remote shell tells leads from one to the other.
+across()
+{
+	RUN_PAIR_MARK=$mark unshare -n sh -c '
+		ip link set lo up
+		unshare -n sleep 60 & n=$!
+		until [ "$(readlink /proc/$n/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+		ip link add a0 type veth peer name b0 netns $n
+		ip addr add 10.99.0.1/24 dev a0; ip link set a0 up
+		nsenter --net=/proc/$n/ns/net sh -c "ip addr add 10.99.0.2/24 dev b0; ip link set b0 up"
+		timeout -k 5 30 scripts/run-pair "$1" netns:$n --path "$2" rdma_lat -n 50 --warmup 0; r=$?
+		kill $n; exit $r' across "$1" "$tmp/soft" >"$tmp/out" 2>"$tmp/err"
 }
 
 # Programs that a case needs, as scripts: in them $role is server or client.
@@ -103,7 +53,8 @@ program()
 }
 # rdma_lat over softverbs, for two ends that are not on one host to the eye.
 mkdir "$tmp/soft"
-printf '#!/bin/sh\nexec %s/build/bin/softverbs -d %s %s/build/bin/rdma_lat "$@"\n' "$PWD" $slow "$PWD" >"$tmp/soft/rdma_lat"
+bin=$(cd "${VERBSPERF_BUILD:-build}/bin" && pwd)
+printf '#!/bin/sh\nexec %s/softverbs -d %s %s/rdma_lat "$@"\n' "$bin" $slow "$bin" >"$tmp/soft/rdma_lat"
 chmod +x "$tmp/soft/rdma_lat"
 listen='echo "x: listening on 0.0.0.0:4711" >&2; exec sleep'
 program mute_lat 'exec sleep 60'
@@ -133,7 +84,7 @@ check "in one line" test "$(wc -l <"$tmp/err")" = 1
 check "--soft between two hosts" code 2 pair --soft --server here rdma_lat
 
 check "SIGINT ends a run by time" stopped INT 0 --soft rdma_lat -D 60s
-check "and it reports" said out '^ +8 +[0-9]+ '
+check "and it reports" said out '^rdma_lat .client.: RDMA WRITE'
 check "SIGTERM ends a run by laps" stopped TERM 4 --soft=$slow rdma_lat -n 300000
 check "SIGTERM before the server is ready" eval \
 	'start --path "$tmp/bin" mute_lat; sleep 0.3; kill -TERM $pid; code 143 wait $pid'
@@ -150,6 +101,12 @@ check "kill -9 with both on another host" stopped KILL 137 --soft --server here 
 check "a server whose connection is lost, by laps" lost server 4 -n 300000
 check "and by time" lost server 1 -D 60s
 check "a client whose connection is lost" lost client 1 -n 300000
+if unshare -n ip link add a0 type veth 2>/dev/null; then
+	check "the server behind an address of its own" code 0 across --server
+	check "the client, which finds this host" code 0 across --client
+else
+	skip "another network namespace" "not allowed here"
+fi
 check "a host that is not reached" code 1 pair --server gone --address 127.0.0.1 rdma_lat
 check "nor asked for its address" code 1 pair --client gone rdma_lat
 check "a host that does not answer" code 6 pair --server silent --ready-timeout 300ms rdma_lat
