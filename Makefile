@@ -37,7 +37,7 @@ SOFT_IN := $(B)/lib/libsoftverbs.a
 endif
 # Bound at the start, and not in the first lap.
 LDFLAGS += -Wl,-z,now
-LIBS := -libverbs -ljansson -lm
+LIBS := -lrdmacm -libverbs -ljansson -lm
 
 COMMON   := $(patsubst common/%.c,$(B)/common/%.o,$(wildcard common/*.c))
 PROGRAMS := $(patsubst perftest/%.c,%,$(wildcard perftest/*.c))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The order of a run. */
-#include "bench_state.h"
+#include "bench_peers.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -36,7 +36,7 @@ static void show_addresses(const struct bench *b)
 
 static int connect_to_server(struct bench *b)
 {
-	struct control_where w = { b->set.host, b->set.bind, (uint16_t)b->set.port, b->set.ipv4,
+	struct control_where w = { b->host, b->set.bind, (uint16_t)b->set.port, b->set.ipv4,
 				   b->set.ipv6 };
 
 	bench_stage(b, "connect");
@@ -55,11 +55,17 @@ static int listen_for_clients(struct bench *b)
 	return b->listener->fd >= 0 ? 0 : listener_open(b->listener, &w, b->err);
 }
 
+static int agree_with_server(struct bench *b, void *arg)
+{
+	(void)arg;
+	return connect_to_server(b) ? -1 : bench_client_agree(b);
+}
+
 static int agree(struct bench *b)
 {
 	if (b->server)
 		return listen_for_clients(b) ? -1 : bench_server_agree(b);
-	return connect_to_server(b) ? -1 : bench_client_agree(b);
+	return bench_peers_open(b) ? -1 : bench_each_peer(b, agree_with_server, NULL);
 }
 
 /* The whole of it. What fails on the way leaves the rest undone; close_session() takes it all. */
@@ -68,7 +74,8 @@ static int run_session(struct bench *b)
 	if (bench_open_devices(b) || agree(b))
 		return -1;
 	bench_passed("plan");
-	if (bench_allocate(b) || bench_open_endpoint(b) || bench_exchange_endpoints(b))
+	if (bench_allocate(b) || bench_open_endpoint(b) ||
+	    bench_each_peer(b, bench_exchange_endpoints, NULL))
 		return -1;
 	bench_passed("endpoints");
 	show_addresses(b);
@@ -103,6 +110,8 @@ static void write_table(const char *path, void (*print)(FILE *out, const struct 
 static void write_reports(struct bench *b, const struct endpoint *shown)
 {
 	const struct settings *s = &b->set;
+	unsigned int receiver_count;
+	struct report_receiver *receivers = bench_receivers(b, &receiver_count);
 	struct report r = {
 		.program = &b->program->options,
 		.settings = s,
@@ -119,13 +128,15 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		.mtu = b->path.mtu,
 		.grh = b->path.gid_index >= 0,
 		.setup = b->setup,
+		.receivers = receivers,
+		.receiver_count = receiver_count,
+		.sent = b->sent,
 		.results = b->results,
 		.result_count = b->result_count,
 		.err = b->err,
 	};
 
 	r.bw = bench_stream_rows(b, &r.bw_count);
-
 	memcpy(r.time, b->time, sizeof(r.time));
 	if (!bench_stdout_taken(b) && (b->result_count || r.bw_count))
 		write_table("-", report_text, &r, b->err);
@@ -137,6 +148,7 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		output_json(s->json, doc, b->err);
 		json_decref(doc);
 	}
+	free(receivers);
 }
 
 static void warn_of_clock(struct bench *b)
@@ -156,16 +168,24 @@ static void warn_of_clock(struct bench *b)
 	}
 }
 
+static int abort_run(struct bench *b, void *arg)
+{
+	(void)arg;
+	control_abort(&b->control, b->err);
+	return 0;
+}
+
 static void close_session(struct bench *b)
 {
 	struct error *err = b->err;
 	struct endpoint shown;
 
 	judge_interruption(b);
-	if (error_is_set(err) && !err->from_peer)
-		control_abort(&b->control, err);
+	if (error_is_set(err) && (!err->from_peer || b->other_count))
+		bench_each_peer(b, abort_run, NULL);
 	control_close(&b->control);
 	shown = b->endpoint;
+	mcast_close(&b->mcast, err);
 	endpoint_close(&b->endpoint, err);
 	free(b->lanes);
 	device_close_others(&b->devices, -1, err);
@@ -182,6 +202,7 @@ static void close_session(struct bench *b)
 	endpoint_address_free(&b->local);
 	endpoint_address_free(&b->remote);
 	candidates_free(&b->remote_ports);
+	bench_peers_close(b);
 	json_decref(b->local_facts);
 	json_decref(b->remote_facts);
 }

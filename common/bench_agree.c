@@ -87,10 +87,30 @@ static int take_peer_cpu(json_t *v)
 		       (int)json_integer_value(v) : -1;
 }
 
+/* Another receiver of --mcast is reached from the port and GID that the first one is. */
+static int pick_again(struct bench *b)
+{
+	struct candidate_list one = { &b->devices.list.v[b->pair.client.candidate], 1 };
+	struct candidate_pair pair;
+	char why[256];
+
+	if (candidate_pick(&one, &b->remote_ports, b->set.pkey, &pair, why, sizeof(why)))
+		return error_set(b->err, EXIT_MISUSE, 0, "%s: %s", b->host, why);
+	if (pair.client.gid != b->pair.client.gid ||
+	    pair.client.pkey_index != b->pair.client.pkey_index)
+		return error_set(b->err, EXIT_MISUSE, 0,
+				 "%s is reached from another GID or P_Key than the first host; choose "
+				 "one by --gid-index or --pkey", b->host);
+	b->pair.server = pair.server;
+	return 0;
+}
+
 static int client_pick(struct bench *b)
 {
 	char why[256];
 
+	if (b->turn)
+		return pick_again(b);
 	if (candidate_pick(&b->devices.list, &b->remote_ports, b->set.pkey, &b->pair, why,
 			   sizeof(why)))
 		return error_set(b->err, EXIT_MISUSE, 0, "%s", why);
@@ -295,13 +315,15 @@ static int take_endpoints(struct bench *b, json_t *m)
 }
 
 /* All QPs in one frame each way; the client's goes first. */
-int bench_exchange_endpoints(struct bench *b)
+int bench_exchange_endpoints(struct bench *b, void *arg)
 {
 	uint64_t deadline = bench_stage(b, "endpoints"), start = now_ns();
 	json_t *ours = control_message("endpoints"), *m;
 	int rc;
 
-	b->local_facts = bench_facts_json(b);
+	(void)arg;
+	if (!b->local_facts)
+		b->local_facts = bench_facts_json(b);
 	json_object_set_new(ours, "address", endpoint_address_to_json(&b->local));
 	json_object_set(ours, "facts", b->local_facts);
 	if (!b->server && control_send(&b->control, ours, deadline, b->err))

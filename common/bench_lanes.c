@@ -30,6 +30,10 @@ void bench_fill_lanes(struct bench *b, uint64_t size)
 	};
 
 	lanes_fill(b->lanes, (unsigned int)b->set.qps, e, &b->remote, &plan);
+	if (bench_mcast(b) && !b->server) {
+		b->lanes[0].wr.wr.ud.ah = b->mcast.handle;
+		b->lanes[0].wr.wr.ud.remote_qpn = MCAST_QPN;
+	}
 	if (!e->load)
 		return;
 	plan.op = OP_WRITE;

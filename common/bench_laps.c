@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
-#include "bench_state.h"
+#include "bench_peers.h"
 #include "load.h"
 #include "pace.h"
 
@@ -21,6 +21,7 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	r->number = mark_first(&r->mark, b->number);
 	/* What is filled anew for each lap must have left. */
 	r->depth = b->set.reap && !b->set.verify ? (int)b->set.tx_depth : 1;
+	r->answers = b->server ? 1 : 1 + b->other_count;
 	r->recv_list = (unsigned int)b->set.recv_post_list;
 	r->wait = w;
 	bench_fill_wait(b, w);
@@ -64,6 +65,18 @@ static json_t *done_message(const struct lap_run *r, const struct lap_result *re
 	return m;
 }
 
+struct done {
+	const struct lap_run *r;
+	const struct lap_result *res;
+};
+
+static int send_done(struct bench *b, void *arg)
+{
+	const struct done *d = arg;
+
+	return control_send(&b->control, done_message(d->r, d->res), deadline_in(STAGE_NS), b->err);
+}
+
 static int client_size(struct bench *b, struct lap_run *r, struct lap_result *res)
 {
 	struct lap_goal goal = goal_of(b);
@@ -78,7 +91,7 @@ static int client_size(struct bench *b, struct lap_run *r, struct lap_result *re
 	if (res->full)
 		error_warn(b->err, "the run ended early: its %llu samples fill the memory that is "
 			   "kept for them", (unsigned long long)res->samples);
-	return control_send(&b->control, done_message(r, res), deadline_in(STAGE_NS), b->err);
+	return bench_each_peer(b, send_done, &(struct done){ r, res });
 }
 
 static int server_size(struct bench *b, struct lap_run *r, struct lap_result *res)
@@ -115,13 +128,15 @@ static int server_size(struct bench *b, struct lap_run *r, struct lap_result *re
 }
 
 /* Each end's summary, so that both know that the other came through. */
-static int exchange_results(struct bench *b, struct lap_result *res)
+static int exchange_results(struct bench *b, void *arg)
 {
+	struct lap_result *res = arg;
 	uint64_t deadline = bench_stage(b, "results");
 	json_t *m = control_message("results");
 
 	bench_passed("done");
 	json_object_set_new(m, "samples", json_integer((json_int_t)res->samples));
+	json_object_set_new(m, "laps", json_integer((json_int_t)(res->warmup + res->laps)));
 	json_object_set_new(m, "lost", json_integer((json_int_t)res->lost));
 	json_object_set_new(m, "interrupted", json_boolean(b->interrupted));
 	if (control_send(&b->control, m, deadline, b->err))
@@ -134,7 +149,14 @@ static int exchange_results(struct bench *b, struct lap_result *res)
 	/* Only the client can tell that an answer never came. */
 	if (b->server)
 		res->lost = (uint64_t)json_integer_value(json_object_get(m, "lost"));
+	else
+		b->received += (uint64_t)json_integer_value(json_object_get(m, "laps"));
 	json_decref(m);
+	return 0;
+}
+
+static int judge_loss(struct bench *b, const struct lap_result *res)
+{
 	if (res->lost && !b->set.allow_loss)
 		return error_set(b->err, EXIT_DATA, 0,
 				 "%llu of %llu exchanges were lost; --allow-loss takes that for no "
@@ -197,7 +219,7 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 		pace.load = &load;
 	}
 	clear_memory(b, size);
-	if (bench_barrier(b))
+	if (bench_barrier_all(b))
 		return -1;
 	b->err->stage = "run";
 	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, res);
@@ -206,10 +228,13 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 	if (pace.load && load_finish(&load, &w))
 		rc = -1;
 	res->load_bytes_per_s = pace.load ? load_bytes_per_s(&load) : NAN;
+	b->sent += res->warmup + res->laps;
 	bench_prefer_news_of_peer(b, &w);
 	b->result_count++;
 	b->number = b->server ? w.done_number : r.number + r.laps;
 	if (keep_samples(b, res))
 		return -1;
-	return rc ? rc : exchange_results(b, res);
+	if (rc || bench_each_peer(b, exchange_results, res))
+		return -1;
+	return judge_loss(b, res);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The run, one size after the other; the barrier, and why a run ended. */
-#include "bench_state.h"
+#include "bench_peers.h"
 
 #include <errno.h>
 
@@ -10,6 +10,8 @@ void bench_fill_wait(struct bench *b, struct wait *w)
 {
 	*w = (struct wait){
 		.control = &b->control,
+		.others = b->other_controls,
+		.other_count = b->other_count,
 		.async = b->endpoint.ctx,
 		.port = b->path.port,
 		.run_deadline = b->deadline,
@@ -53,6 +55,17 @@ int bench_barrier(struct bench *b)
 	for (spin = now_ns() + SPIN_NS; now_ns() < spin;)
 		;
 	return 0;
+}
+
+static int barrier_step(struct bench *b, void *arg)
+{
+	(void)arg;
+	return bench_barrier(b);
+}
+
+int bench_barrier_all(struct bench *b)
+{
+	return bench_each_peer(b, barrier_step, NULL);
 }
 
 static bool timed_out(const struct bench *b)

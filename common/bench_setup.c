@@ -271,7 +271,11 @@ int bench_connect_qps(struct bench *b)
 
 	bench_stage(b, "connect-qp");
 	fill_path(b);
+	if (bench_mcast(b) && bench_join(b))
+		return -1;
 	if (endpoint_connect(&b->endpoint, &b->path, &b->remote, b->err))
+		return -1;
+	if (bench_mcast(b) && bench_attach(b))
 		return -1;
 	b->setup.connect_usec = usec_since(start);
 	return bench_open_lanes(b);

@@ -12,6 +12,7 @@
 #include "device.h"
 #include "endpoint.h"
 #include "listen.h"
+#include "mcast.h"
 #include "report.h"
 
 #define STAGE_NS (10 * NS_PER_S)
@@ -24,6 +25,8 @@ struct bench {
 	uint64_t deadline; /* of --timeout, ns */
 
 	struct listener *listener;
+	char *hosts;       /* the client's, taken apart */
+	const char *host;  /* of the peer whose turn it is */
 	struct control control;
 
 	struct device_set devices;
@@ -53,6 +56,12 @@ struct bench {
 	struct lap_result results[2 * SIZES_MAX]; /* idle and loaded */
 	unsigned int result_count;
 	uint64_t number;   /* of the next mark */
+	uint64_t sent, received; /* messages to each receiver; those that the peer says it got */
+
+	struct bench_peer *others; /* more receivers of --mcast; see bench_peers.h */
+	struct control **other_controls;
+	unsigned int other_count, turn; /* turn: 0 for the first peer */
+	struct mcast mcast;
 	struct bench_interval *interval; /* of the size that runs, or NULL */
 	struct bench_stream *stream; /* of a bandwidth program, or NULL */
 	bool interrupted;
@@ -75,6 +84,11 @@ static inline bool bench_dumps(const struct bench *b)
 static inline enum latency_kind bench_kind(const struct bench *b)
 {
 	return b->set.full_rtt ? LATENCY_FULL_RTT : b->program->latency_kind;
+}
+
+static inline bool bench_mcast(const struct bench *b)
+{
+	return *b->set.mcast.address;
 }
 
 /* --load: every size is measured idle and again with one more QP busy. */
@@ -128,7 +142,11 @@ const struct candidate_choice *bench_remote_choice(const struct bench *b);
 /* bench_agree.c: hello, plan, endpoints */
 int bench_client_agree(struct bench *b);
 int bench_server_agree(struct bench *b);
-int bench_exchange_endpoints(struct bench *b);
+int bench_exchange_endpoints(struct bench *b, void *arg);
+
+/* bench_mcast.c: joins the group, if there is one; then what only QPs can do */
+int bench_join(struct bench *b);
+int bench_attach(struct bench *b);
 
 /* bench_lanes.c: the QPs with what is sent and received on them */
 int bench_open_lanes(struct bench *b);
@@ -150,6 +168,8 @@ void bench_stream_close(struct bench *b);
 /* bench_run.c, for both: */
 void bench_fill_wait(struct bench *b, struct wait *w);
 int bench_barrier(struct bench *b);
+/* The same with every receiver. */
+int bench_barrier_all(struct bench *b);
 void bench_note_end(struct bench *b, struct wait *w);
 void bench_prefer_news_of_peer(struct bench *b, struct wait *w);
 /* Tells the peer that the user ended the run here. */

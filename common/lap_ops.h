@@ -39,8 +39,11 @@ LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, 
 		       enum clock_source clock, struct poll_gap *gap)
 {
 	if (sight == SEE_COMPLETION) {
-		l->consumed++;
-		return wait_cq(r->wait, l->cqs->recv, 1, clock, gap) < 0 ? -1 : 0;
+		l->consumed += r->answers;
+		for (unsigned int left = r->answers; left; left--)
+			if (wait_cq(r->wait, l->cqs->recv, 1, clock, gap) < 0)
+				return -1;
+		return 0;
 	}
 	return wait_word(r->wait, (const uint64_t *)(const void *)(l->recv + r->mark.word),
 			 r->mark.mask, mark_word(&r->mark, lap_number(r, lap)), clock, gap);

@@ -61,6 +61,7 @@ struct lap_run {
 	uint64_t number;           /* the mark of lap 0; goes on from size to size */
 	int depth;                 /* reap when so many sends of a CQ are out */
 	unsigned int recv_list;    /* receives in one post */
+	unsigned int answers;      /* completions that a message brings: of every receiver */
 	struct wait *wait;
 	const struct lap_pace *pace;
 	/* of a call */

@@ -230,6 +230,21 @@ static bool load_on_ud(const struct question *q)
 	return (q->s->load.rate.bits || q->s->load.rate.messages) && q->transport == TRANSPORT_UD;
 }
 
+static bool mcast_not_on_ud(const struct question *q)
+{
+	return *q->s->mcast.address && q->transport != TRANSPORT_UD;
+}
+
+static bool mcast_on_many(const struct question *q)
+{
+	return *q->s->mcast.address && (q->s->qps > 1 || q->s->bidirectional || q->s->reversed);
+}
+
+static bool mcast_by_cm(const struct question *q)
+{
+	return *q->s->mcast.address && q->s->rdma_cm;
+}
+
 static bool gap_and_detail(const struct question *q)
 {
 	return q->s->detail && (q->s->gap_ns || q->s->verify || q->s->load.rate.bits ||
@@ -258,6 +273,10 @@ static const struct {
 			      "add --imm" },
 	{ gap_and_detail, "--detail looks at laps that follow each other; leave out --gap, "
 			  "--load and --verify" },
+	{ mcast_not_on_ud, "--mcast needs datagrams; add --transport UD" },
+	{ mcast_on_many, "--mcast goes one way from one queue pair; leave out --qps, --bidirectional "
+			 "and --reversed" },
+	{ mcast_by_cm, "--mcast joins by rdma_cm where there is one; leave out --rdma-cm" },
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "

@@ -38,7 +38,7 @@ static void rate_write(const void *value, char *text, size_t cap)
 }
 
 const struct option_codec option_rate_codec = {
-	rate_read, rate_write, "a rate, such as 10Gb/s, 800MB/s, or 2M/s for messages"
+	rate_read, rate_write, "a rate, such as 10Gb/s, 800MB/s, or 2M/s for messages", NULL
 };
 
 static int load_part(const char *part, struct option_load *load)
@@ -89,7 +89,8 @@ static void load_write(const void *value, char *text, size_t cap)
 }
 
 const struct option_codec option_load_codec = {
-	load_read, load_write, "a rate and, behind commas, sl=0...15 and tc=0...255: 10Gb/s,tc=104"
+	load_read, load_write, "a rate and, behind commas, sl=0...15 and tc=0...255: 10Gb/s,tc=104",
+	NULL
 };
 
 /* "5", "0x400+" */
@@ -120,5 +121,28 @@ static void flow_write(const void *value, char *text, size_t cap)
 }
 
 const struct option_codec option_flow_codec = {
-	flow_read, flow_write, "a number from 0 to 1048575, with + behind it to count up with the QP"
+	flow_read, flow_write, "a number from 0 to 1048575, with + behind it to count up with the QP",
+	NULL
+};
+
+/* A group address, checked when it is joined: what it must be depends on the device. */
+static int mcast_read(const char *text, void *value)
+{
+	struct option_mcast *mcast = value;
+
+	if (strlen(text) >= sizeof(mcast->address) ||
+	    text[strspn(text, "0123456789abcdefABCDEF.:")] != '\0')
+		return -EINVAL;
+	snprintf(mcast->address, sizeof(mcast->address), "%s", text);
+	return 0;
+}
+
+static void mcast_write(const void *value, char *text, size_t cap)
+{
+	snprintf(text, cap, "%s", ((const struct option_mcast *)value)->address);
+}
+
+const struct option_codec option_mcast_codec = {
+	mcast_read, mcast_write, "a group: 224.0.0.0 to 239.255.255.255, or ff00::/8",
+	"239.255.86.80"
 };

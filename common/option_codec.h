@@ -5,6 +5,7 @@
 
 #include "option_table.h"
 
-extern const struct option_codec option_rate_codec, option_load_codec, option_flow_codec;
+extern const struct option_codec option_rate_codec, option_load_codec, option_flow_codec,
+	option_mcast_codec;
 
 #endif

@@ -44,6 +44,10 @@ const struct option_record option_table[] = {
 	  "messages with immediate data: the receiver of a WRITE takes a completion too", AT(imm) },
 	{ "atomic", "A", OPTION_NAME, SCOPE_PLAN, FOR_ATOMIC, "What is measured", "NAME",
 	  0, 0, "fetch-add", atomic_names, "which atomic operation", AT(atomic) },
+	{ "mcast", "", OPTION_PARSED, SCOPE_PLAN, FOR_MCAST, "What is measured", "ADDR",
+	  0, 0, "", NULL,
+	  "send to a multicast group (239.255.86.80) of UD receivers, named HOST,HOST,...; each "
+	  "counts what it gets", AT_CODEC(mcast, &option_mcast_codec) },
 	{ "bidirectional", "b", OPTION_FLAG, SCOPE_PLAN, FOR_BW, "What is measured", NULL,
 	  0, 0, "", NULL, "both ends send at once; each direction and both together are reported",
 	  AT(bidirectional) },

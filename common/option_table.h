@@ -38,6 +38,7 @@ enum option_for {
 	FOR_FETCH = 1 << 7, /* READ and ATOMIC */
 	FOR_ATOMIC = 1 << 8,
 	FOR_LOSSY = 1 << 9, /* more transports than RC */
+	FOR_MCAST = 1 << 10, /* to several receivers */
 };
 
 #define OPTION_AUTO UINT64_MAX
@@ -74,6 +75,14 @@ struct option_codec {
 	int (*read)(const char *text, void *value); /* 0, -EINVAL */
 	void (*write)(const void *value, char *text, size_t cap);
 	const char *allowed;
+	const char *fallback; /* where the option stands alone; NULL: it needs a value */
+};
+
+#define OPTION_MCAST_MAX 48
+
+/* --mcast */
+struct option_mcast {
+	char address[OPTION_MCAST_MAX]; /* "": no multicast */
 };
 
 /* The values. A step of a run takes what it needs from here, never the whole. */
@@ -86,6 +95,7 @@ struct settings {
 	struct option_rate rate;
 	struct option_load load;
 	struct option_flow flow;
+	struct option_mcast mcast;
 	struct size_list sizes;
 	const char *ib_dev, *cpu, *bind, *json, *csv;
 	bool imm, bidirectional, reversed, events, srq, rdma_cm, path_record, verify, mr_per_qp;

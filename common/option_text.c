@@ -76,8 +76,8 @@ static void option_usage(const struct option_record *o, char *out, size_t cap)
 	}
 	len = strlen(out);
 	snprintf(out + len, cap - len, "--%s%s%s%s", o->name,
-		 !o->arg ? "" : o->type == OPTION_FILE ? "[=" : " ", o->arg ? o->arg : "",
-		 o->type == OPTION_FILE ? "]" : "");
+		 !o->arg ? "" : option_stands_alone(o) ? "[=" : " ", o->arg ? o->arg : "",
+		 option_stands_alone(o) ? "]" : "");
 }
 
 /* Words of @text from column HELP_COLUMN on, no line longer than HELP_WIDTH. */

@@ -105,7 +105,7 @@ int option_set(const struct option_record *o, const char *text, struct settings 
 	case OPTION_NAME:
 		return set_name(o, text, at, why, cap);
 	case OPTION_PARSED:
-		if (!o->codec->read(text, at))
+		if (!o->codec->read(text ? text : o->codec->fallback, at))
 			return 0;
 		snprintf(why, cap, "%s", o->codec->allowed);
 		return -EINVAL;

@@ -41,6 +41,11 @@ static bool holds_number(const struct option_record *o)
 	return o->type == OPTION_NUMBER || o->type == OPTION_SIZE || o->type == OPTION_NAME;
 }
 
+bool option_stands_alone(const struct option_record *o)
+{
+	return o->type == OPTION_FILE || (o->codec && o->codec->fallback);
+}
+
 static int set_defaults(const struct option_program *p, struct settings *s, struct error *err)
 {
 	char why[128];
@@ -76,7 +81,7 @@ static void build_tables(const struct option_program *p, struct getopt_tables *t
 		if (!option_applies(o, p))
 			continue;
 		t->longs[n].name = o->name;
-		t->longs[n].has_arg = o->type == OPTION_FILE ? optional_argument :
+		t->longs[n].has_arg = option_stands_alone(o) ? optional_argument :
 				      o->arg		     ? required_argument :
 							       no_argument;
 		t->longs[n++].val = LONG_BASE + i;
@@ -181,6 +186,9 @@ static int take_arguments(const struct option_program *p, int argc, char **argv,
 		return error_set(err, EXIT_MISUSE, 0, "two hosts: %s and %s; a client takes one",
 				 argv[optind], argv[optind + 1]);
 	s->host = argv[optind];
+	if (strchr(s->host, ',') && !*s->mcast.address)
+		return error_set(err, EXIT_MISUSE, 0, "%s are several hosts, which only --mcast has",
+				 s->host);
 	return check_host(p, s->host, err);
 }
 

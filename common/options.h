@@ -29,6 +29,8 @@ struct option_program {
 /* Index of the option in the table; -1 when unknown. */
 int option_index(const char *name);
 bool option_given(const struct settings *s, const char *name);
+/* Its value may be left out; if it is there, a = is needed. */
+bool option_stands_alone(const struct option_record *o);
 bool option_applies(const struct option_record *o, const struct option_program *p);
 const char *option_fallback(const struct option_record *o, const struct option_program *p);
 

@@ -301,6 +301,17 @@ static void print_notes(FILE *out, const struct report *r)
 	}
 }
 
+static void print_receivers(FILE *out, const struct report *r)
+{
+	for (unsigned int i = 0; i < r->receiver_count; i++) {
+		uint64_t got = r->receivers[i].received;
+
+		fprintf(out, "receiver %s: %llu of %llu messages, warm-up included; %llu lost\n",
+			r->receivers[i].host, (unsigned long long)got, (unsigned long long)r->sent,
+			(unsigned long long)(got < r->sent ? r->sent - got : 0));
+	}
+}
+
 void report_text(FILE *out, const struct report *r)
 {
 	for (unsigned int i = 0; i < r->result_count; i++)
@@ -309,6 +320,7 @@ void report_text(FILE *out, const struct report *r)
 	print_header(out, r);
 	if (r->bandwidth)
 		report_bw_table(out, r);
+	print_receivers(out, r);
 	if (!r->result_count)
 		return;
 	print_table(out, r);

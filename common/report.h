@@ -15,6 +15,12 @@ struct report_setup {
 	double device_usec, memory_usec, qps_usec, exchange_usec, connect_usec; /* NAN: not done */
 };
 
+/* One receiver of --mcast. */
+struct report_receiver {
+	const char *host;
+	uint64_t received; /* messages, with those of warm-ups */
+};
+
 struct report {
 	const struct option_program *program;
 	const struct settings *settings;
@@ -28,6 +34,9 @@ struct report {
 	uint16_t mtu;
 	bool grh;
 	struct report_setup setup;
+	const struct report_receiver *receivers; /* of --mcast, on the sender */
+	unsigned int receiver_count;
+	uint64_t sent;                           /* to each of them */
 	char time[32];
 	const struct lap_result *results;
 	unsigned int result_count;

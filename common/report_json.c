@@ -112,6 +112,21 @@ static json_t *maybe(json_t *v)
 	return v ? json_incref(v) : json_null();
 }
 
+static json_t *receivers_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (unsigned int i = 0; i < r->receiver_count; i++) {
+		uint64_t got = r->receivers[i].received;
+
+		json_array_append_new(a, json_pack("{s:s,s:I,s:I,s:I}", "host", r->receivers[i].host,
+						   "sent", (json_int_t)r->sent, "received",
+						   (json_int_t)got, "lost",
+						   (json_int_t)(got < r->sent ? r->sent - got : 0)));
+	}
+	return a;
+}
+
 json_t *report_json(const struct report *r)
 {
 	json_t *doc = json_pack("{s:s,s:s,s:i,s:s,s:s}", "program", r->program->name, "version",
@@ -130,6 +145,8 @@ json_t *report_json(const struct report *r)
 	json_object_set_new(doc, "setup", setup_json(&r->setup));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "results", results);
+	if (r->receiver_count)
+		json_object_set_new(doc, "receivers", receivers_json(r));
 	json_object_set_new(doc, "error", error_json(r->err));
 	return doc;
 }

@@ -57,6 +57,8 @@
 	"   max_at (number of the largest sample), and the same keys ending in _cycles,\n"          \
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
+	" receivers, with --mcast on the sender: host, sent, received, lost; messages, those of\n"  \
+	"   the warm-up included\n"                                                                \
 	" error: null, or stage, errno, text"
 
 #endif

@@ -85,7 +85,7 @@ static int take_async(struct wait *w, bool cause)
 	return end_with(w, WAIT_FAILED);
 }
 
-static int take_done(struct wait *w, json_t *msg)
+static int take_done(struct wait *w, const struct control *c, json_t *msg)
 {
 	json_t *laps = json_object_get(msg, "laps"), *warmup = json_object_get(msg, "warmup");
 	json_t *number = json_object_get(msg, "number");
@@ -94,7 +94,7 @@ static int take_done(struct wait *w, json_t *msg)
 	    json_integer_value(laps) < json_integer_value(warmup) || !json_is_integer(number) ||
 	    json_integer_value(number) < 0) {
 		error_set(w->err, EXIT_PEER, EPROTO, "peer %s ended the run with numbers that make no "
-			  "sense", w->control->peer);
+			  "sense", c->peer);
 		return end_with(w, WAIT_FAILED);
 	}
 	w->done_laps = (uint64_t)json_integer_value(laps);
@@ -103,10 +103,10 @@ static int take_done(struct wait *w, json_t *msg)
 	return end_with(w, WAIT_DONE);
 }
 
-static int take_message(struct wait *w)
+static int take_message(struct wait *w, struct control *c)
 {
 	json_t *msg;
-	int got = control_try_recv(w->control, &msg, w->err);
+	int got = control_try_recv(c, &msg, w->err);
 	const char *type;
 
 	if (got == 0)
@@ -119,7 +119,7 @@ static int take_message(struct wait *w)
 			w->done = json_incref(msg);
 			end_with(w, WAIT_DONE);
 		} else {
-			take_done(w, msg);
+			take_done(w, c, msg);
 		}
 	} else if (!strcmp(type, "interrupt")) {
 		end_with(w, WAIT_INTERRUPT);
@@ -128,7 +128,7 @@ static int take_message(struct wait *w)
 
 		error_sanitise(clean, sizeof(clean), type, strlen(type));
 		error_set(w->err, EXIT_PEER, EPROTO, "peer %s sent %s in the middle of a run",
-			  w->control->peer, clean);
+			  c->peer, clean);
 		end_with(w, WAIT_FAILED);
 	}
 	json_decref(msg);
@@ -147,22 +147,27 @@ static void take_cq_events(struct ibv_comp_channel *channel)
 
 int wait_sleep(struct wait *w, int ms)
 {
-	struct pollfd p[3] = { { .fd = w->control ? w->control->fd : -1, .events = POLLIN },
-			       { .fd = w->async ? w->async->async_fd : -1, .events = POLLIN },
-			       { .fd = w->channel ? w->channel->fd : -1, .events = POLLIN } };
+	struct pollfd p[3 + WAIT_OTHERS_MAX] = {
+		{ .fd = w->control ? w->control->fd : -1, .events = POLLIN },
+		{ .fd = w->async ? w->async->async_fd : -1, .events = POLLIN },
+		{ .fd = w->channel ? w->channel->fd : -1, .events = POLLIN }
+	};
 
+	for (unsigned int i = 0; i < w->other_count; i++)
+		p[3 + i] = (struct pollfd){ .fd = w->others[i]->fd, .events = POLLIN };
 	/* A frame may have come in one piece with the one before it. */
-	if (w->control && w->control->in_len && take_message(w))
+	if (w->control && w->control->in_len && take_message(w, w->control))
 		return -1;
-	if (poll(p, 3, ms) <= 0)
+	if (poll(p, 3 + w->other_count, ms) <= 0)
 		return 0;
 	if (p[2].revents)
 		take_cq_events(w->channel);
 	if (p[1].revents && take_async(w, false))
 		return -1;
-	if (p[0].revents)
-		return take_message(w);
-	return 0;
+	for (unsigned int i = 0; i < w->other_count; i++)
+		if (p[3 + i].revents && take_message(w, w->others[i]))
+			return -1;
+	return p[0].revents ? take_message(w, w->control) : 0;
 }
 
 /* --events: spin, then arm the CQ, poll once more, then sleep. */
@@ -297,7 +302,7 @@ int wait_poll_failed(struct wait *w, int rc)
 
 int wait_for_done(struct wait *w, uint64_t deadline)
 {
-	while (!take_message(w) && !wait_sleep(w, deadline_poll_ms(deadline, SLEEP_MS))) {
+	while (!take_message(w, w->control) && !wait_sleep(w, deadline_poll_ms(deadline, SLEEP_MS))) {
 		if (!deadline_passed(deadline))
 			continue;
 		error_set(w->err, EXIT_TIMED_OUT, 0, "the client did not end the run in time");

@@ -16,6 +16,8 @@
 
 #define WAIT_IDLE_NS (10 * NS_PER_S)
 
+#define WAIT_OTHERS_MAX 31
+
 /* Why a loop ended before its last lap; WAIT_OK while it did not. */
 enum wait_end {
 	WAIT_OK,
@@ -27,6 +29,8 @@ enum wait_end {
 
 struct wait {
 	struct control *control;   /* NULL: none is looked at */
+	struct control **others;   /* of more peers, or NULL */
+	unsigned int other_count;
 	struct ibv_context *async; /* non-blocking async fd; NULL: none */
 	uint8_t port;              /* whose port events count */
 	uint64_t run_deadline;     /* ns, of the whole run */

@@ -33,7 +33,7 @@ static const struct bench_program program = {
 	.options = {
 		.name = "send_lat",
 		.summary = "Measures the latency of SEND and RECV: a ping-pong of completions",
-		.mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_IMM | FOR_RECV | FOR_LOSSY,
+		.mask = FOR_PAIR | FOR_LAT | FOR_CLOCK | FOR_IMM | FOR_RECV | FOR_LOSSY | FOR_MCAST,
 		.argument = "HOST",
 		.sections = sections,
 	},
