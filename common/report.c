@@ -320,10 +320,10 @@ void report_text(FILE *out, const struct report *r)
 	print_header(out, r);
 	if (r->bandwidth)
 		report_bw_table(out, r);
+	if (r->result_count) {
+		print_table(out, r);
+		print_notes(out, r);
+		print_load(out, r);
+	}
 	print_receivers(out, r);
-	if (!r->result_count)
-		return;
-	print_table(out, r);
-	print_notes(out, r);
-	print_load(out, r);
 }
