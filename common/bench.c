@@ -131,6 +131,8 @@ static void write_reports(struct bench *b, const struct endpoint *shown)
 		.receivers = receivers,
 		.receiver_count = receiver_count,
 		.sent = b->sent,
+		.local_counters = b->local_counters,
+		.remote_counters = b->remote_counters,
 		.results = b->results,
 		.result_count = b->result_count,
 		.err = b->err,
@@ -205,6 +207,8 @@ static void close_session(struct bench *b)
 	bench_peers_close(b);
 	json_decref(b->local_facts);
 	json_decref(b->remote_facts);
+	json_decref(b->local_counters);
+	json_decref(b->remote_counters);
 }
 
 static struct bench *new_session(const struct bench_program *p, const struct settings *s,

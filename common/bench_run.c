@@ -111,6 +111,7 @@ int bench_run_all(struct bench *b)
 	int rc = 0;
 
 	b->number = 1;
+	bench_counters_before(b);
 	clock_pair_read(b->clock, NULL, &b->run_start);
 	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++) {
 		rc = b->program->bandwidth ? bench_stream_size(b, b->set.sizes.v[i]) :
@@ -122,5 +123,6 @@ int bench_run_all(struct bench *b)
 	for (unsigned int i = 0; i < b->result_count; i++)
 		b->cert.backwards += (unsigned int)b->results[i].backwards;
 	clock_cert_refine(&b->cert, &b->run_start, &end);
+	bench_counters_after(b, !rc);
 	return rc;
 }

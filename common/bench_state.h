@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "candidate.h"
 #include "control.h"
+#include "counters.h"
 #include "cpu.h"
 #include "device.h"
 #include "endpoint.h"
@@ -67,6 +68,8 @@ struct bench {
 	bool interrupted;
 
 	json_t *local_facts, *remote_facts;
+	struct counters counters; /* before the run */
+	json_t *local_counters, *remote_counters; /* differences, or NULL */
 	struct report_setup setup;
 	char time[32];
 };
@@ -154,6 +157,10 @@ void bench_fill_lanes(struct bench *b, uint64_t size);
 
 /* bench_run.c: barrier, laps, results of one size after the other */
 int bench_run_all(struct bench *b);
+
+/* bench_counters.c: before the first size; after the last, then to and from the peer */
+void bench_counters_before(struct bench *b);
+void bench_counters_after(struct bench *b, bool with_peer);
 
 /* bench_interval.c: the hook of --interval, or NULL */
 const struct lap_interval *bench_interval_open(struct bench *b);

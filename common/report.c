@@ -326,4 +326,5 @@ void report_text(FILE *out, const struct report *r)
 		print_load(out, r);
 	}
 	print_receivers(out, r);
+	report_counters(out, r);
 }

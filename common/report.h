@@ -37,6 +37,7 @@ struct report {
 	const struct report_receiver *receivers; /* of --mcast, on the sender */
 	unsigned int receiver_count;
 	uint64_t sent;                           /* to each of them */
+	json_t *local_counters, *remote_counters; /* see counters.h; NULL: none */
 	char time[32];
 	const struct lap_result *results;
 	unsigned int result_count;
@@ -51,6 +52,8 @@ void report_addresses(FILE *out, const struct endpoint_address *local,
 		      const struct endpoint_address *remote);
 /* Dumps, an empty line, settings, table. */
 void report_text(FILE *out, const struct report *r);
+/* report_counters.c: what the devices counted, as lines of the text; nothing when all is well. */
+void report_counters(FILE *out, const struct report *r);
 void report_csv(FILE *out, const struct report *r);
 json_t *report_json(const struct report *r);
 

@@ -143,6 +143,8 @@ json_t *report_json(const struct report *r)
 	json_object_set_new(doc, "settings", options_settings_json(r->program, r->settings));
 	json_object_set_new(doc, "path", path_json(r));
 	json_object_set_new(doc, "setup", setup_json(&r->setup));
+	json_object_set_new(doc, "counters", json_pack("{s:o,s:o}", "local", maybe(r->local_counters),
+						       "remote", maybe(r->remote_counters)));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "results", results);
 	if (r->receiver_count)

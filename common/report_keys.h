@@ -48,6 +48,9 @@
 	" settings: every option by its long name, _ for -; times in seconds\n"                     \
 	" path: mtu, grh, inline_asked, inline_granted, post\n"                                     \
 	" setup: device_usec, memory_usec, qps_usec, exchange_usec, connect_usec\n"                 \
+	" counters: local, remote: how far each counter of the port and of the device (counters,\n"  \
+	"   hw_counters in sysfs, under the driver's names) moved in the run, by all traffic of the\n" \
+	"   device; null for one that went back, and for an end that has none or did not tell\n"    \
 	" warnings: texts\n"                                                                        \
 	" results, one for each size: size, iterations (laps), samples, warmup (laps before them),\n" \
 	"   latency_kind (half_rtt, full_rtt), write_in_order (true: the device promises that\n"    \

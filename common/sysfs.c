@@ -47,22 +47,43 @@ long sysfs_read_int(const char *root, const char *path, long fallback)
 	return end != line ? v : fallback;
 }
 
-bool sysfs_first_entry(const char *root, const char *path, char *out, size_t cap)
+void sysfs_entries(const char *root, const char *path, bool (*each)(void *arg, const char *name),
+		   void *arg)
 {
 	char full[PATH_SIZE];
-	bool found = false;
+	bool more = true;
 	struct dirent *e;
 	DIR *d;
 
 	snprintf(full, sizeof(full), "%s/sys/%s", root, path);
 	d = opendir(full);
 	if (!d)
-		return false;
-	while (!found && (e = readdir(d)))
-		if (e->d_name[0] != '.') {
-			snprintf(out, cap, "%s", e->d_name);
-			found = true;
-		}
+		return;
+	while (more && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			more = each(arg, e->d_name);
 	closedir(d);
-	return found;
+}
+
+struct first {
+	char *out;
+	size_t cap;
+	bool found;
+};
+
+static bool take_first(void *arg, const char *name)
+{
+	struct first *f = arg;
+
+	snprintf(f->out, f->cap, "%s", name);
+	f->found = true;
+	return false;
+}
+
+bool sysfs_first_entry(const char *root, const char *path, char *out, size_t cap)
+{
+	struct first f = { out, cap, false };
+
+	sysfs_entries(root, path, take_first, &f);
+	return f.found;
 }

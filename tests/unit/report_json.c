@@ -60,7 +60,7 @@ static void test_document(void **state)
 {
 	static const char *const keys[] = { "program",	"version", "protocol", "role", "time",
 					    "local",	"remote",  "settings", "path", "setup",
-					    "warnings", "results", "error" };
+					    "counters", "warnings", "results", "error" };
 	json_t *doc = document(*state);
 
 	for (size_t i = 0; i < COUNT(keys); i++)
