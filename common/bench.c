@@ -185,6 +185,7 @@ static void close_session(struct bench *b)
 	judge_interruption(b);
 	if (error_is_set(err) && (!err->from_peer || b->other_count))
 		bench_each_peer(b, abort_run, NULL);
+	bench_cm_close(b, !error_is_set(err));
 	control_close(&b->control);
 	shown = b->endpoint;
 	mcast_close(&b->mcast, err);

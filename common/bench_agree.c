@@ -105,16 +105,23 @@ static int pick_again(struct bench *b)
 	return 0;
 }
 
-static int client_pick(struct bench *b)
+static int pick_pair(struct bench *b)
 {
 	char why[256];
 
 	if (b->turn)
 		return pick_again(b);
+	if (b->set.rdma_cm || b->set.path_record)
+		return bench_cm_pick(b);
 	if (candidate_pick(&b->devices.list, &b->remote_ports, b->set.pkey, &b->pair, why,
 			   sizeof(why)))
 		return error_set(b->err, EXIT_MISUSE, 0, "%s", why);
-	if (bench_use_pair(b) || check_memory(b, b->err))
+	return 0;
+}
+
+static int client_pick(struct bench *b)
+{
+	if (pick_pair(b) || bench_use_pair(b) || check_memory(b, b->err))
 		return -1;
 	b->peer_cpu = -1;
 	return bench_choose_cpu(b);
@@ -130,6 +137,8 @@ static json_t *plan_message(const struct bench *b)
 	json_object_set_new(m, "cpu", json_string(b->set.cpu));
 	json_object_set_new(m, "cpu_given", json_boolean(option_given(&b->set, "cpu")));
 	json_object_set_new(m, "client_cpu", cpu_json(b));
+	if (b->set.path_record)
+		json_object_set_new(m, "path_record", cm_record_to_json(&b->by_cm.record));
 	return m;
 }
 
@@ -153,11 +162,12 @@ int bench_client_agree(struct bench *b)
 	m = control_recv(&b->control, "accept", deadline, b->err);
 	if (!m)
 		return -1;
+	rc = bench_cm_take_accept(b, m);
 	b->peer_cpu = take_peer_cpu(json_object_get(m, "cpu"));
 	if (json_is_true(json_object_get(m, "shared")))
 		b->yield = true;
 	json_decref(m);
-	return 0;
+	return rc;
 }
 
 /* -T: the client sets both ends; a server's own is taken where the client gave none. */
@@ -183,7 +193,7 @@ static int take_cpu_plan(struct bench *b, json_t *m, struct error *err)
 }
 
 /* Everything in a plan, in the order in which a user wants to hear of it. */
-static int take_plan(struct bench *b, json_t *m, struct error *err)
+static int take_plan(struct bench *b, struct control *c, json_t *m, struct error *err)
 {
 	char why[768];
 	int rc = plan_apply(&b->program->options, json_object_get(m, "options"), &b->set, why,
@@ -208,7 +218,7 @@ static int take_plan(struct bench *b, json_t *m, struct error *err)
 				 "for more laps", PLAN_SAMPLES_MAX);
 	if (check_memory(b, err))
 		return -1;
-	return take_cpu_plan(b, m, err);
+	return take_cpu_plan(b, m, err) || bench_cm_take_plan(b, c, m, err) ? -1 : 0;
 }
 
 static int send_accept(struct bench *b, struct control *c, struct error *err)
@@ -217,6 +227,8 @@ static int send_accept(struct bench *b, struct control *c, struct error *err)
 
 	json_object_set_new(m, "cpu", cpu_json(b));
 	json_object_set_new(m, "shared", json_boolean(b->yield));
+	if (b->set.rdma_cm)
+		json_object_set_new(m, "rdma_cm", cm_offer_to_json(&b->by_cm.cm.offer));
 	return control_send(c, m, deadline_in(NS_PER_S), err);
 }
 
@@ -243,11 +255,12 @@ static enum stranger_verdict judge(void *arg, struct control *c, int step, json_
 	}
 	err->stage = "plan";
 	b->err = err;
-	rc = take_hello(b, c->hello, err) || take_plan(b, m, err) || send_accept(b, c, err);
+	rc = take_hello(b, c->hello, err) || take_plan(b, c, m, err) || send_accept(b, c, err);
 	b->err = session;
 	if (!rc)
 		return STRANGER_ACCEPT;
 	b->set = before;
+	bench_cm_close(b, false);
 	control_abort(c, err);
 	return err->code == EXIT_MISUSE ? STRANGER_REFUSE : STRANGER_DROP;
 }
@@ -297,6 +310,8 @@ static json_t *bench_facts_json(const struct bench *b)
 						    json_integer(b->local.gid.index) : json_null());
 	json_object_set_new(o, "gid_type", b->local.has_gid ?
 				json_string(gid_type_name(b->local.gid.type)) : json_null());
+	if (b->set.path_record)
+		json_object_set_new(o, "path_record", cm_record_to_json(&b->by_cm.record));
 	json_object_set_new(o, "cpu", cpu_json(b));
 	json_object_set_new(o, "numa_node", f->numa_node >= 0 ? json_integer(f->numa_node) :
 							       json_null());

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "endpoint_connect.h"
 #include "load.h"
 #include "plan.h"
 #include "stream.h"
 
-#define QKEY 0x11111111u /* of our UD queue pairs; the high bit would make it privileged */
+#define QKEY RDMA_UDP_QKEY /* of our UD queue pairs: the one that rdma_cm gives */
 
 const struct candidate_choice *bench_choice(const struct bench *b)
 {
@@ -214,12 +215,14 @@ int bench_open_endpoint(struct bench *b)
 	return 0;
 }
 
-/* Path MTU: the smallest of both ports and of --mtu. */
+/* Path MTU: the smallest of both ports, of --mtu and of the path record. */
 uint16_t bench_path_mtu(const struct bench *b)
 {
 	uint16_t mtu = bench_port(b)->mtu, peer = bench_remote_port(b)->mtu;
 
 	mtu = peer < mtu ? peer : mtu;
+	if (b->set.path_record && b->by_cm.record.mtu < mtu)
+		mtu = b->by_cm.record.mtu;
 	return b->set.mtu != OPTION_AUTO && b->set.mtu < mtu ? (uint16_t)b->set.mtu : mtu;
 }
 
@@ -271,12 +274,17 @@ int bench_connect_qps(struct bench *b)
 
 	bench_stage(b, "connect-qp");
 	fill_path(b);
+	bench_cm_apply_record(b);
 	if (bench_mcast(b) && bench_join(b))
 		return -1;
-	if (endpoint_connect(&b->endpoint, &b->path, &b->remote, b->err))
+	if (b->set.rdma_cm ? bench_cm_connect(b) :
+			     endpoint_connect(&b->endpoint, &b->path, &b->remote, NULL, b->err))
 		return -1;
+	endpoint_connected(&b->endpoint);
 	if (bench_mcast(b) && bench_attach(b))
 		return -1;
 	b->setup.connect_usec = usec_since(start);
+	if (b->set.verbose)
+		bench_cm_show_attributes(b);
 	return bench_open_lanes(b);
 }

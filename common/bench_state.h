@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "bench_cm.h"
 #include "candidate.h"
 #include "control.h"
 #include "counters.h"
@@ -51,6 +52,7 @@ struct bench {
 	struct endpoint endpoint;
 	struct endpoint_address local, remote;
 	struct endpoint_path path;
+	struct bench_cm by_cm;
 	struct lane *lanes; /* endpoint.qp_count of them */
 
 	struct lap_store store;

@@ -61,6 +61,23 @@ void candidates_free(struct candidate_list *l);
 int candidate_pick(const struct candidate_list *client, const struct candidate_list *server,
 		   uint64_t pkey, struct candidate_pair *pair, char *why, size_t cap);
 
+/* What rdma_cm finds between two addresses. */
+struct candidate_route {
+	const char *device; /* the client's */
+	uint8_t port;
+	union ibv_gid sgid, dgid;
+	uint16_t pkey;
+	const char *from, *to; /* the addresses, for messages */
+};
+
+/* The pair that @r leads to; @pkey, if any, has to be the route's. 0, or -ENOENT with the reason. */
+int candidate_pick_route(const struct candidate_list *client, const struct candidate_list *server,
+			 const struct candidate_route *r, uint64_t pkey,
+			 struct candidate_pair *pair, char *why, size_t cap);
+
+/* IP addresses that lead to RoCE ports: "10.0.0.1 (mlx5_0), ...", or "". */
+void candidates_addresses(const struct candidate_list *l, char *out, size_t cap);
+
 /* A pair that the other end picked: 0 when the two can talk; sets pair->routed. -EINVAL. */
 int candidate_check(const struct candidate_list *client, const struct candidate_list *server,
 		    struct candidate_pair *pair);

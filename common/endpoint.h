@@ -97,9 +97,6 @@ struct endpoint_path {
 int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
 			 const struct endpoint_wish *wish, struct error *err);
 int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err);
-/* To INIT, RTR and RTS; then asks whether WRITE data arrives in order. */
-int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
-		     const struct endpoint_address *remote, struct error *err);
 /* Any half-open state is fine. The first destroy that fails is told. 0 or -1. */
 int endpoint_close(struct endpoint *e, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The QPs' way from RESET to RTS, with the masks of IBTA vol. 1, 11.2.5.2 (modify QP). */
-#include "endpoint.h"
+#include "endpoint_connect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,23 +33,37 @@ static int to_init(struct endpoint *e, struct ibv_qp *qp, const struct endpoint_
 			      qp->qp_num, p->port, p->pkey_index) : 0;
 }
 
-static void fill_ah(const struct endpoint_path *p, const struct endpoint_address *remote,
-		    unsigned int i, struct ibv_ah_attr *ah)
+/* Where the peer is, by its address. */
+static void fill_route(const struct endpoint_path *p, const struct endpoint_address *remote,
+		       struct ibv_ah_attr *ah)
 {
-	bool load = p->load && i == remote->qp_count - 1;
-
 	ah->dlid = (uint16_t)(remote->lid + p->path_bits);
-	ah->sl = load ? p->load_sl : p->sl;
 	ah->src_path_bits = p->path_bits;
-	ah->port_num = p->port;
 	if (p->gid_index < 0)
 		return;
 	ah->is_global = 1;
 	ah->grh.dgid = remote->gid.gid;
+	ah->grh.sgid_index = (uint8_t)p->gid_index;
+}
+
+/* The way there is @route's, the rest the user's: the same whoever found the way. */
+static void fill_ah(const struct endpoint_path *p, const struct endpoint_address *remote,
+		    unsigned int i, const struct ibv_ah_attr *route, struct ibv_ah_attr *ah)
+{
+	bool load = p->load && i == remote->qp_count - 1;
+
+	if (route)
+		*ah = *route;
+	if (!route || (p->gid_index >= 0 && !route->is_global))
+		fill_route(p, remote, ah);
+	ah->sl = load ? p->load_sl : p->sl;
+	ah->static_rate = 0;
+	ah->port_num = p->port;
+	if (!ah->is_global)
+		return;
 	ah->grh.flow_label = p->flow_label;
 	if (p->flow_label_counts)
 		ah->grh.flow_label = (p->flow_label + i) & FLOW_LABEL_MAX;
-	ah->grh.sgid_index = (uint8_t)p->gid_index;
 	ah->grh.hop_limit = p->hop_limit;
 	ah->grh.traffic_class = load ? p->load_traffic_class : p->traffic_class;
 }
@@ -72,7 +86,8 @@ static const char *rtr_hint(int rc)
 }
 
 static int to_rtr(struct ibv_qp *qp, const struct endpoint_path *p,
-		  const struct endpoint_address *remote, unsigned int i, struct error *err)
+		  const struct endpoint_address *remote, unsigned int i,
+		  const struct ibv_ah_attr *route, struct error *err)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR,
@@ -89,7 +104,7 @@ static int to_rtr(struct ibv_qp *qp, const struct endpoint_path *p,
 	if (qp->qp_type == IBV_QPT_UD)
 		mask = IBV_QP_STATE;
 	else
-		fill_ah(p, remote, i, &a.ah_attr);
+		fill_ah(p, remote, i, route, &a.ah_attr);
 	if (qp->qp_type == IBV_QPT_RC)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	rc = ibv_modify_qp(qp, &a, mask);
@@ -125,7 +140,8 @@ static int to_rts(struct ibv_qp *qp, const struct endpoint_path *p, uint32_t psn
 
 /* UD: how to reach the peer's port; one a QP, since flow labels may count up. */
 static int open_ahs(struct endpoint *e, const struct endpoint_path *path,
-		    const struct endpoint_address *remote, struct error *err)
+		    const struct endpoint_address *remote, const struct ibv_ah_attr *routes,
+		    struct error *err)
 {
 	e->ahs = calloc(e->qp_count, sizeof(*e->ahs));
 	if (!e->ahs)
@@ -133,7 +149,7 @@ static int open_ahs(struct endpoint *e, const struct endpoint_path *path,
 	for (; e->ah_count < e->qp_count; e->ah_count++) {
 		struct ibv_ah_attr attr = { .port_num = path->port };
 
-		fill_ah(path, remote, e->ah_count, &attr);
+		fill_ah(path, remote, e->ah_count, routes ? &routes[e->ah_count] : NULL, &attr);
 		e->ahs[e->ah_count] = ibv_create_ah(e->pd, &attr);
 		if (!e->ahs[e->ah_count])
 			return error_set(err, EXIT_FAILED, errno,
@@ -143,16 +159,29 @@ static int open_ahs(struct endpoint *e, const struct endpoint_path *path,
 	return 0;
 }
 
+int endpoint_connect_qp(struct endpoint *e, unsigned int i, const struct endpoint_path *path,
+			const struct endpoint_address *remote, const struct ibv_ah_attr *route,
+			struct error *err)
+{
+	struct ibv_qp *qp = e->qps[i];
+
+	return to_init(e, qp, path, err) || to_rtr(qp, path, remote, i, route, err) ||
+	       to_rts(qp, path, e->psns[i], err) ? -1 : 0;
+}
+
 int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
-		     const struct endpoint_address *remote, struct error *err)
+		     const struct endpoint_address *remote, const struct ibv_ah_attr *routes,
+		     struct error *err)
 {
 	e->qkey = path->qkey;
 	for (unsigned int i = 0; i < e->qp_count; i++)
-		if (to_init(e, e->qps[i], path, err) || to_rtr(e->qps[i], path, remote, i, err) ||
-		    to_rts(e->qps[i], path, e->psns[i], err))
+		if (endpoint_connect_qp(e, i, path, remote, routes ? &routes[i] : NULL, err))
 			return -1;
-	if (e->qps[0]->qp_type == IBV_QPT_UD)
-		return open_ahs(e, path, remote, err);
-	e->in_order = ibv_query_qp_data_in_order(e->qps[0], IBV_WR_RDMA_WRITE, 0) ? 1 : 0;
-	return 0;
+	return e->qps[0]->qp_type == IBV_QPT_UD ? open_ahs(e, path, remote, routes, err) : 0;
+}
+
+void endpoint_connected(struct endpoint *e)
+{
+	if (e->qps[0]->qp_type != IBV_QPT_UD)
+		e->in_order = ibv_query_qp_data_in_order(e->qps[0], IBV_WR_RDMA_WRITE, 0) ? 1 : 0;
 }

@@ -162,6 +162,16 @@ static bool cm_on_uc(const struct question *q)
 	return q->s->rdma_cm && q->transport == TRANSPORT_UC;
 }
 
+static bool cm_and_path_bits(const struct question *q)
+{
+	return (q->s->rdma_cm || q->s->path_record) && q->s->path_bits;
+}
+
+static bool record_and_sl(const struct question *q)
+{
+	return q->s->path_record && option_given(q->s, "sl");
+}
+
 static bool both_directions(const struct question *q)
 {
 	return q->s->bidirectional && q->s->reversed;
@@ -242,7 +252,7 @@ static bool mcast_on_many(const struct question *q)
 
 static bool mcast_by_cm(const struct question *q)
 {
-	return *q->s->mcast.address && q->s->rdma_cm;
+	return *q->s->mcast.address && (q->s->rdma_cm || q->s->path_record);
 }
 
 static bool gap_and_detail(const struct question *q)
@@ -261,6 +271,9 @@ static const struct {
 	{ spins_without_events, "--spin says how long to spin before a sleep; add --events" },
 	{ srq_without_receives, "--srq is for messages that take a receive, and %o takes none" },
 	{ cm_on_uc, "rdma_cm connects RC and UD only; leave out --rdma-cm with --transport UC" },
+	{ cm_and_path_bits, "--path-bits: with --rdma-cm and --path-record the subnet names the LIDs; "
+			    "leave it out" },
+	{ record_and_sl, "--path-record takes the SL from the subnet; leave out --sl" },
 	{ both_directions, "--bidirectional has the server send already; leave out --reversed" },
 	{ loss_on_rc, "--allow-loss is for UC and UD; RC loses nothing without an error" },
 	{ atomic_size, "an atomic is of 8 bytes; leave out --size and --all" },
@@ -276,7 +289,8 @@ static const struct {
 	{ mcast_not_on_ud, "--mcast needs datagrams; add --transport UD" },
 	{ mcast_on_many, "--mcast goes one way from one queue pair; leave out --qps, --bidirectional "
 			 "and --reversed" },
-	{ mcast_by_cm, "--mcast joins by rdma_cm where there is one; leave out --rdma-cm" },
+	{ mcast_by_cm, "--mcast joins by rdma_cm where there is one; leave out --rdma-cm "
+		       "and --path-record" },
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The QPs' way from RESET to RTS, whoever found the way to the peer. */
+#ifndef COMMON_ENDPOINT_CONNECT_H
+#define COMMON_ENDPOINT_CONNECT_H
+
+#include "endpoint.h"
+
+/*
+ * All QPs to INIT, RTR and RTS; UD: address handles. @routes: LIDs and GIDs of QP i as rdma_cm has
+ * them; NULL: those of the addresses.
+ */
+int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
+		     const struct endpoint_address *remote, const struct ibv_ah_attr *routes,
+		     struct error *err);
+/* QP @i alone; @route as above, or NULL. */
+int endpoint_connect_qp(struct endpoint *e, unsigned int i, const struct endpoint_path *path,
+			const struct endpoint_address *remote, const struct ibv_ah_attr *route,
+			struct error *err);
+/* All are connected: asks whether WRITE data arrives in order. */
+void endpoint_connected(struct endpoint *e);
+/* What ibv_query_qp says, but for QPNs and PSNs. 0 or -errno. */
+int endpoint_attributes_text(struct ibv_qp *qp, char *out, size_t cap);
+
+#endif
