@@ -79,7 +79,7 @@ int startup_find(const uint64_t *v, size_t n, uint64_t total, const uint64_t *st
 	if (n > total / 4 + total / 16)
 		n = (size_t)(total / 4 + total / 16);
 	laps = best_prefix(v, n, steady, m, median);
-	if (!laps || laps > total / 4)
+	if (!laps || laps > total / 4 || laps == n)
 		return 0;
 	sorted = malloc(2 * laps * sizeof(*sorted));
 	if (!sorted)

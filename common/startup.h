@@ -26,8 +26,8 @@ struct startup {
 };
 
 /*
- * v[n]: the first samples in order of measurement, of @total in the run. steady[m]: samples of
- * its second half, ascending. 0 or -ENOMEM.
+ * v[n]: the first samples in order of measurement, of @total in the run; a start-up has to end
+ * among them. steady[m]: samples of its second half, ascending. 0 or -ENOMEM.
  */
 int startup_find(const uint64_t *v, size_t n, uint64_t total, const uint64_t *steady, size_t m,
 		 struct startup *out);
