@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "expect.h"
 #include "plan.h"
 
 uint64_t bench_stage(struct bench *b, const char *name)
@@ -96,80 +96,6 @@ static void judge_interruption(struct bench *b)
 		  stop_signal ? "ended by a signal" : "ended by the peer's user");
 }
 
-static void write_table(const char *path, void (*print)(FILE *out, const struct report *r),
-			const struct report *r, struct error *err)
-{
-	struct output o;
-
-	if (output_open(&o, path, err))
-		return;
-	print(o.f, r);
-	output_close(&o, err);
-}
-
-static void write_reports(struct bench *b, const struct endpoint *shown)
-{
-	const struct settings *s = &b->set;
-	unsigned int receiver_count;
-	struct report_receiver *receivers = bench_receivers(b, &receiver_count);
-	struct report r = {
-		.program = &b->program->options,
-		.settings = s,
-		.op = op_choose(b->program->family, s),
-		.operation = op_get(op_choose(b->program->family, s))->name,
-		.server = b->server,
-		.bandwidth = b->program->bandwidth,
-		.paced = bench_paced(b),
-		.kind = bench_kind(b),
-		.local = b->local_facts,
-		.remote = b->remote_facts,
-		.clock = &b->cert,
-		.endpoint = shown,
-		.mtu = b->path.mtu,
-		.grh = b->path.gid_index >= 0,
-		.setup = b->setup,
-		.receivers = receivers,
-		.receiver_count = receiver_count,
-		.sent = b->sent,
-		.local_counters = b->local_counters,
-		.remote_counters = b->remote_counters,
-		.results = b->results,
-		.result_count = b->result_count,
-		.err = b->err,
-	};
-
-	r.bw = bench_stream_rows(b, &r.bw_count);
-	memcpy(r.time, b->time, sizeof(r.time));
-	if (!bench_stdout_taken(b) && (b->result_count || r.bw_count))
-		write_table("-", report_text, &r, b->err);
-	if (s->csv)
-		write_table(s->csv, report_csv, &r, b->err);
-	if (s->json) {
-		json_t *doc = report_json(&r);
-
-		output_json(s->json, doc, b->err);
-		json_decref(doc);
-	}
-	free(receivers);
-}
-
-static void warn_of_clock(struct bench *b)
-{
-	if (!(b->cert.hz > 0) || !b->result_count)
-		return;
-	if (!b->cert.trusted)
-		error_warn(b->err, "the clock %s is not to be trusted (%s): usec may be wrong, see "
-			   "clock_test", b->cert.name, b->cert.why);
-	for (unsigned int i = 0; i < b->result_count; i++) {
-		const struct lap_result *res = &b->results[i];
-		double step = b->cert.resolution_ns * b->cert.hz / 1e9;
-
-		if (res->samples && step > 0.01 * res->stats.median * latency_factor(bench_kind(b)))
-			error_warn(b->err, "the clock steps by %.0f ns, over 1 %% of the median",
-				   b->cert.resolution_ns);
-	}
-}
-
 static int abort_run(struct bench *b, void *arg)
 {
 	(void)arg;
@@ -192,8 +118,7 @@ static void close_session(struct bench *b)
 	endpoint_close(&b->endpoint, err);
 	free(b->lanes);
 	device_close_others(&b->devices, -1, err);
-	warn_of_clock(b);
-	write_reports(b, &shown);
+	bench_report(b, &shown);
 	error_print(err);
 	for (unsigned int i = 0; i < b->result_count && bench_keeps_copies(b); i++) {
 		free(b->results[i].sample);
@@ -282,7 +207,7 @@ static enum exit_code serve(const struct bench_program *p, const struct settings
 static int validate(const struct bench_program *p, const struct settings *s, struct error *err)
 {
 	struct cpu_wish wish;
-	char why[256];
+	char why[320];
 
 	if (plan_validate(s, why, sizeof(why)) ||
 	    op_check(p->family, p->bandwidth, s, why, sizeof(why)))
@@ -291,6 +216,13 @@ static int validate(const struct bench_program *p, const struct settings *s, str
 		return error_set(err, EXIT_MISUSE, 0,
 				 "--cpu %s: allowed is L,R, each a CPU number, a range (2-5), a list "
 				 "(0+2), nodeN, auto or none", s->cpu);
+	for (unsigned int i = 0; i < s->expect.count; i++) {
+		struct expect e;
+
+		if (expect_parse(s->expect.v[i], &e, why, sizeof(why)))
+			return error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s",
+					 s->expect.v[i], why);
+	}
 	if (s->json && s->csv && !strcmp(s->json, "-") && !strcmp(s->csv, "-"))
 		return error_set(err, EXIT_MISUSE, 0,
 				 "--json and --csv both want stdout; give one a file (--csv=FILE)");

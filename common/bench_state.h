@@ -157,6 +157,9 @@ int bench_attach(struct bench *b);
 int bench_open_lanes(struct bench *b);
 void bench_fill_lanes(struct bench *b, uint64_t size);
 
+/* bench_report.c */
+void bench_report(struct bench *b, const struct endpoint *shown);
+
 /* bench_run.c: barrier, laps, results of one size after the other */
 int bench_run_all(struct bench *b);
 

@@ -2,9 +2,11 @@
 #include "laps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval.h"
 #include "lap_ops.h"
 #include "plan.h"
 
@@ -228,6 +230,27 @@ static uint64_t take_samples(struct lap_run *r, struct lap_store *s, uint64_t st
 	return n;
 }
 
+/* Statistics of samples that are all there: the interval is widened where laps are alike. */
+static int look_at_samples(struct lap_result *out)
+{
+	uint64_t n = out->samples, *sorted = malloc(2 * n * sizeof(*sorted));
+	struct interval iv;
+	int rc;
+
+	if (!sorted)
+		return -ENOMEM;
+	rc = stats_summarise_into(out->sample, n, sorted, sorted + n, &out->stats);
+	if (!rc)
+		rc = modes_find(sorted, n, &out->modes);
+	if (!rc && interval_median(out->sample, sorted, n, 0.95, &iv) != -ENOMEM) {
+		out->stats.ci95_lo = iv.lo;
+		out->stats.ci95_hi = iv.hi;
+		out->inflation = iv.inflation;
+	}
+	free(sorted);
+	return rc;
+}
+
 static uint64_t first_exchange(const struct lap_run *r, const struct lap_store *s)
 {
 	uint64_t end = s->paced ? r->seen[0] : r->post[1] & ~LAP_LOST;
@@ -241,6 +264,7 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 {
 	int rc = 0;
 
+	out->inflation = NAN;
 	if (stamps >= 2 && !(r->post[0] & LAP_LOST))
 		out->first_exchange = first_exchange(r, s);
 	out->lost = r->lost;
@@ -252,7 +276,7 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 		if (!out->samples)
 			return 0;
 		out->sample = r->post;
-		rc = stats_summarise(out->sample, out->samples, &out->stats);
+		rc = look_at_samples(out);
 	}
 	out->backwards = r->backwards;
 	if (out->backwards)

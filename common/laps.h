@@ -12,6 +12,7 @@
 #include "histogram.h"
 #include "lane.h"
 #include "mark.h"
+#include "modes.h"
 #include "options.h"
 #include "samples.h"
 #include "wait.h"
@@ -124,6 +125,8 @@ struct lap_result {
 	uint64_t *sample;       /* in the store; NULL with a histogram */
 	uint64_t *to_seen, *gap; /* --detail: post to seen and poll gap by sample; or NULL */
 	struct stats stats;     /* valid when samples > 0 */
+	double inflation;       /* of its interval, by autocorrelation; NAN: not looked at */
+	struct modes modes;     /* two clusters, if there are two */
 	uint64_t backwards;     /* steps back of the clock */
 	bool full;              /* a run by time that ended since the array was full */
 	bool loaded;            /* under --load */

@@ -65,6 +65,14 @@ const struct option_record option_table[] = {
 	{ "allow-loss", "", OPTION_FLAG, SCOPE_PLAN, FOR_LOSSY, "What is measured", NULL,
 	  0, 0, "", NULL, "lost messages on UC and UD are counted and are no failure",
 	  AT(allow_loss) },
+	{ "confidence", "", OPTION_PARSED, SCOPE_PLAN, FOR_PAIR, "What is measured", "LEVEL,WIDTH",
+	  0, 0, "", NULL,
+	  "repeat the run until the interval that holds with LEVEL % is WIDTH % wide (+/- half of "
+	  "it): of the median, or of the mean bandwidth; 99,5 with --runs",
+	  AT_CODEC(confidence, &option_confidence_codec) },
+	{ "runs", "", OPTION_PARSED, SCOPE_PLAN, FOR_PAIR, "What is measured", "MAX,MIN",
+	  0, 0, "", NULL, "at most and at least so many runs of each size; 30,3 with --confidence",
+	  AT_CODEC(runs, &option_runs_codec) },
 	{ "warmup", "", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "What is measured", "N",
 	  0, 10000000, "100", NULL,
 	  "laps before the measured ones, at most 200 ms of them; 0: none, sample 1 is then the "
@@ -191,6 +199,12 @@ const struct option_record option_table[] = {
 	  0, 0, "", NULL, "JSON document: all of stdout, or a file beside the table", AT(json) },
 	{ "csv", "", OPTION_FILE, SCOPE_LOCAL, FOR_PAIR, "Output", "FILE",
 	  0, 0, "", NULL, "table as CSV: all of stdout, or a file beside the table", AT(csv) },
+	{ "dump", "", OPTION_TEXT, SCOPE_LOCAL, FOR_LAT, "Output", "FILE",
+	  0, 0, NULL, NULL, "every stamp of both ends in one file, for lat_stats", AT(dump) },
+	{ "expect", "", OPTION_TEXTS, SCOPE_LOCAL, FOR_PAIR, "Output", "EXPR",
+	  0, 0, "", NULL,
+	  "KEY OP VALUE[UNIT], as median<5us or avg>=90Gb/s; exit code 3 where it is not met; may be "
+	  "given again", AT(expect) },
 	{ "verbose", "v", OPTION_FLAG, SCOPE_LOCAL, FOR_PAIR, "Output", NULL,
 	  0, 0, "", NULL, "say what is being done: every effective setting, every stage",
 	  AT(verbose) },

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "option_types.h"
+
 enum option_type {
 	OPTION_FLAG,     /* bool */
 	OPTION_NUMBER,   /* uint64_t; OPTION_AUTO where the default is chosen at run time */
@@ -15,6 +17,7 @@ enum option_type {
 	OPTION_TIME,     /* uint64_t, ns */
 	OPTION_NAME,     /* uint64_t, index into names[] */
 	OPTION_TEXT,     /* const char *, NULL when not given */
+	OPTION_TEXTS,    /* struct text_list: may be given again and again */
 	OPTION_FILE,     /* const char *, the =FILE may be left out: "-" then */
 	OPTION_ALL_SIZES, /* no value: fills the struct size_list with 2^0 ... 2^23 */
 	OPTION_PARSED    /* whatever its codec reads and prints */
@@ -41,32 +44,6 @@ enum option_for {
 	FOR_MCAST = 1 << 10, /* to several receivers */
 };
 
-#define OPTION_AUTO UINT64_MAX
-#define SIZES_MAX 64
-#define OPTIONS_MAX 96
-
-struct size_list {
-	uint64_t v[SIZES_MAX];
-	unsigned int count;
-};
-
-/* --rate */
-struct option_rate {
-	uint64_t bits, messages; /* a second; one of them, or none: no limit */
-};
-
-/* --load */
-struct option_load {
-	struct option_rate rate;
-	uint64_t sl, traffic_class; /* OPTION_AUTO: as the ping-pong's */
-};
-
-/* --flow-label */
-struct option_flow {
-	uint64_t label;
-	bool counts; /* up with the QP */
-};
-
 /*
  * How an OPTION_PARSED is read and written; what write gives, read takes. Nothing was given: all
  * zero, and "" as text.
@@ -78,12 +55,7 @@ struct option_codec {
 	const char *fallback; /* where the option stands alone; NULL: it needs a value */
 };
 
-#define OPTION_MCAST_MAX 48
-
-/* --mcast */
-struct option_mcast {
-	char address[OPTION_MCAST_MAX]; /* "": no multicast */
-};
+#define OPTIONS_MAX 128
 
 /* The values. A step of a run takes what it needs from here, never the whole. */
 struct settings {
@@ -96,8 +68,11 @@ struct settings {
 	struct option_load load;
 	struct option_flow flow;
 	struct option_mcast mcast;
+	struct option_confidence confidence;
+	struct option_runs runs;
+	struct text_list expect;
 	struct size_list sizes;
-	const char *ib_dev, *cpu, *bind, *json, *csv;
+	const char *ib_dev, *cpu, *bind, *json, *csv, *dump;
 	bool imm, bidirectional, reversed, events, srq, rdma_cm, path_record, verify, mr_per_qp;
 	bool allow_loss, infinite;
 	bool cycles, unsorted, sorted, detail, full_rtt, hugepages, ipv4, ipv6, keep, force;

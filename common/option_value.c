@@ -82,6 +82,16 @@ static int in_range(const struct option_record *o, uint64_t v)
 	return v >= o->min && v <= o->max ? 0 : -EINVAL;
 }
 
+static int add_text(struct text_list *list, const char *text, char *why, size_t cap)
+{
+	if (list->count == TEXTS_MAX) {
+		snprintf(why, cap, "at most %d of them", TEXTS_MAX);
+		return -EINVAL;
+	}
+	list->v[list->count++] = text;
+	return 0;
+}
+
 int option_set(const struct option_record *o, const char *text, struct settings *s, char *why,
 	       size_t cap)
 {
@@ -99,6 +109,8 @@ int option_set(const struct option_record *o, const char *text, struct settings 
 	case OPTION_TEXT:
 		*(const char **)at = text;
 		return 0;
+	case OPTION_TEXTS:
+		return add_text(at, text, why, cap);
 	case OPTION_FILE:
 		*(const char **)at = text ? text : "-";
 		return 0;
@@ -142,6 +154,15 @@ static json_t *sizes_to_json(const struct size_list *list)
 	return a;
 }
 
+static json_t *texts_to_json(const struct text_list *list)
+{
+	json_t *a = json_array();
+
+	for (unsigned int i = 0; i < list->count; i++)
+		json_array_append_new(a, json_text(list->v[i]));
+	return a;
+}
+
 /* null where nothing was given */
 static json_t *parsed_to_json(const struct option_record *o, const void *at)
 {
@@ -170,6 +191,8 @@ json_t *option_to_json(const struct option_record *o, const struct settings *s)
 	case OPTION_TEXT:
 	case OPTION_FILE:
 		return json_text(*(const char *const *)at);
+	case OPTION_TEXTS:
+		return texts_to_json(at);
 	case OPTION_SIZES:
 	case OPTION_ALL_SIZES:
 		return sizes_to_json(at);
@@ -254,6 +277,7 @@ int option_from_json(const struct option_record *o, json_t *v, struct settings *
 	case OPTION_PARSED:
 		return parsed_from_json(o, v, at);
 	case OPTION_TEXT:
+	case OPTION_TEXTS:
 	case OPTION_FILE:
 	case OPTION_ALL_SIZES:
 		return -EINVAL; /* local to an end, or carried by another record */

@@ -131,6 +131,10 @@ int plan_apply(const struct option_program *p, json_t *plan, struct settings *s,
 
 void plan_complete(struct settings *s)
 {
+	if (s->confidence.level > 0 && !s->runs.most)
+		s->runs = (struct option_runs){ 3, 30 };
+	if (s->runs.most && !(s->confidence.level > 0))
+		s->confidence = (struct option_confidence){ 99, 5 };
 	if (!s->infinite)
 		return;
 	s->duration_ns = INFINITE_NS;

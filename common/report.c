@@ -220,6 +220,25 @@ static void print_figure(FILE *out, double v, bool cycles)
 		fprintf(out, " %*.*f", column_width(cycles), cycles ? 1 : 3, v);
 }
 
+/* A median between two clusters says little. */
+static void print_modes(FILE *out, const struct report *r)
+{
+	bool cycles = r->settings->cycles;
+	double factor = latency_factor(r->kind) *
+			(cycles ? 1 : r->clock->hz > 0 ? cycles_to_usec(1, r->clock->hz) : NAN);
+
+	for (unsigned int i = 0; i < r->result_count; i++) {
+		const struct modes *m = &r->results[i].modes;
+
+		if (m->two)
+			fprintf(out, "%llu bytes: bimodal: %.0f %% of the samples around %.3f %s, %.0f %% "
+				"around %.3f %s\n", (unsigned long long)r->results[i].size,
+				100 * m->low.share, m->low.median * factor,
+				cycles ? "cycles" : "usec", 100 * m->high.share,
+				m->high.median * factor, cycles ? "cycles" : "usec");
+	}
+}
+
 /* Idle and loaded side by side, for each size that has both. */
 static void print_load(FILE *out, const struct report *r)
 {
@@ -323,6 +342,7 @@ void report_text(FILE *out, const struct report *r)
 	if (r->result_count) {
 		print_table(out, r);
 		print_notes(out, r);
+		print_modes(out, r);
 		print_load(out, r);
 	}
 	print_receivers(out, r);

@@ -56,6 +56,8 @@ void report_text(FILE *out, const struct report *r);
 void report_counters(FILE *out, const struct report *r);
 void report_csv(FILE *out, const struct report *r);
 json_t *report_json(const struct report *r);
+/* The results of the document alone. */
+json_t *report_results(const struct report *r);
 
 /* "2026-01-31T12:00:00Z" */
 void report_time(char out[32]);

@@ -51,6 +51,22 @@ static json_t *in_order_json(int in_order)
 	return in_order < 0 ? json_null() : json_boolean(in_order);
 }
 
+static json_t *mode_json(const struct report *r, const struct mode *m)
+{
+	double cycles = m->median * latency_factor(r->kind);
+
+	return json_pack("{s:o,s:f,s:f}", "median_usec",
+			 number(r->clock->hz > 0 ? cycles_to_usec(cycles, r->clock->hz) : NAN),
+			 "median_cycles", cycles, "share", m->share);
+}
+
+static json_t *modes_json(const struct report *r, const struct lap_result *res)
+{
+	if (!res->modes.two)
+		return json_null();
+	return json_pack("[o,o]", mode_json(r, &res->modes.low), mode_json(r, &res->modes.high));
+}
+
 static json_t *result_json(const struct report *r, const struct lap_result *res)
 {
 	json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:s}", "size", (json_int_t)res->size, "iterations",
@@ -63,6 +79,8 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 			    res->samples && res->stats.max_at ?
 				    json_integer((json_int_t)res->stats.max_at) : json_null());
 	set_view(o, r, res, true);
+	json_object_set_new(o, "interval_inflation", number(res->inflation));
+	json_object_set_new(o, "modes", modes_json(r, res));
 	json_object_set_new(o, "lost", json_integer((json_int_t)res->lost));
 	json_object_set_new(o, "loaded", json_boolean(res->loaded));
 	json_object_set_new(o, "load_gbit_s", number(res->loaded ?
@@ -127,17 +145,24 @@ static json_t *receivers_json(const struct report *r)
 	return a;
 }
 
+json_t *report_results(const struct report *r)
+{
+	json_t *results = json_array();
+
+	for (unsigned int i = 0; i < result_count(r); i++)
+		json_array_append_new(results, result_at(r, i));
+	return results;
+}
+
 json_t *report_json(const struct report *r)
 {
 	json_t *doc = json_pack("{s:s,s:s,s:i,s:s,s:s}", "program", r->program->name, "version",
 				VERBSPERF_VERSION, "protocol", PROTOCOL, "role",
 				r->server ? "server" : "client", "time", r->time);
-	json_t *warnings = json_array(), *results = json_array();
+	json_t *warnings = json_array();
 
 	for (int i = 0; i < r->err->warning_count; i++)
 		json_array_append_new(warnings, json_text(r->err->warnings[i]));
-	for (unsigned int i = 0; i < result_count(r); i++)
-		json_array_append_new(results, result_at(r, i));
 	json_object_set_new(doc, "local", maybe(r->local));
 	json_object_set_new(doc, "remote", maybe(r->remote));
 	json_object_set_new(doc, "settings", options_settings_json(r->program, r->settings));
@@ -146,7 +171,7 @@ json_t *report_json(const struct report *r)
 	json_object_set_new(doc, "counters", json_pack("{s:o,s:o}", "local", maybe(r->local_counters),
 						       "remote", maybe(r->remote_counters)));
 	json_object_set_new(doc, "warnings", warnings);
-	json_object_set_new(doc, "results", results);
+	json_object_set_new(doc, "results", report_results(r));
 	if (r->receiver_count)
 		json_object_set_new(doc, "receivers", receivers_json(r));
 	json_object_set_new(doc, "error", error_json(r->err));

@@ -58,6 +58,9 @@
 	"   first_exchange_usec, min_usec, median_usec, median_ci95_usec (two values),\n"           \
 	"   mean_usec, stdev_usec, p90_usec, p99_usec, p99_9_usec, p99_99_usec, max_usec,\n"        \
 	"   max_at (number of the largest sample), and the same keys ending in _cycles,\n"          \
+	"   interval_inflation (1: laps are independent; more: the interval is as wide as that\n"     \
+	"   many times fewer laps would make it; null: not looked at, as with a histogram),\n"      \
+	"   modes (null, or the two clusters of a bimodal run: median_usec, median_cycles, share),\n" \
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
 	" receivers, with --mcast on the sender: host, sent, received, lost; messages, those of\n"  \
