@@ -27,6 +27,12 @@ struct sv_chunk *sv_chunk_new(uint64_t start, uint64_t end)
 	return c;
 }
 
+static void give_back(uint64_t pool, uint64_t len)
+{
+	fallocate(sv_pool_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pool,
+		  (off_t)len);
+}
+
 void sv_chunk_free(struct sv_chunk *c)
 {
 	struct sv_chunk **at = &chunks;
@@ -35,9 +41,18 @@ void sv_chunk_free(struct sv_chunk *c)
 		at = &(*at)->next;
 	if (*at)
 		*at = c->next;
-	fallocate(sv_pool_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)c->pool,
-		  (off_t)(c->end - c->start));
+	give_back(c->pool, c->end - c->start);
 	free(c);
+}
+
+void sv_chunk_cut(struct sv_chunk *c, uint64_t end)
+{
+	if (end == c->start) {
+		sv_chunk_free(c);
+		return;
+	}
+	give_back(c->pool + (end - c->start), c->end - end);
+	c->end = end;
 }
 
 void sv_chunk_ref(int64_t pool, uint64_t len, int add)

@@ -15,6 +15,8 @@ struct sv_chunk {
 
 struct sv_chunk *sv_chunk_new(uint64_t start, uint64_t end);	/* NULL: the pool is full */
 void sv_chunk_free(struct sv_chunk *c);
+/* It ends here now; freed when nothing is left of it. */
+void sv_chunk_cut(struct sv_chunk *c, uint64_t end);
 /* Adds to the references of all chunks in this part of the pool. */
 void sv_chunk_ref(int64_t pool, uint64_t len, int add);
 void sv_chunk_each_idle(void (*f)(struct sv_chunk *c));

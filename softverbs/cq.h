@@ -26,10 +26,13 @@ static inline struct sv_cq *sv_cq(struct ibv_cq *cq)
 extern struct sv_cq *sv_cqs[SV_OBJECTS];
 
 /*
- * Puts a completion into the CQ at offset off of that process, and wakes who waits for it. cqe->seq
- * is set here. False: overrun, and the CQ is now in error.
+ * The next place in the CQ of that process, zeroed, the producers' lock held until sv_cq_end. NULL:
+ * overrun, and the CQ is now in error. Filled in place: a CQE put together elsewhere would be
+ * loaded in words that were just stored in pieces, which stalls.
  */
-bool sv_cq_push(struct sv_peer *p, uint64_t off, const struct sv_cqe *cqe);
+struct sv_cqe *sv_cq_begin(struct sv_peer *p, struct sv_cq_sh *cq);
+/* Shows it to the poller, and wakes who waits. */
+void sv_cq_end(struct sv_peer *p, struct sv_cq_sh *cq, struct sv_cqe *e);
 /* Removes what this QP left; its SQ and RQ are empty then. */
 void sv_cq_purge(struct sv_cq *cq, uint32_t qpn);
 int sv_cq_poll(struct sv_cq *cq, int n, struct ibv_wc *wc);

@@ -38,7 +38,7 @@ static uint64_t timestamp(void)
 	return sv_now();
 }
 
-static bool overrun(struct sv_peer *p, struct sv_cq_sh *cq)
+static void overrun(struct sv_peer *p, struct sv_cq_sh *cq)
 {
 	bool first = !cq->overrun;
 
@@ -46,42 +46,43 @@ static bool overrun(struct sv_peer *p, struct sv_cq_sh *cq)
 	sv_unlock(&cq->lock);
 	if (first)
 		sv_event_raise(p, cq->ctx, IBV_EVENT_CQ_ERR, SV_OF_CQ, cq->idx, cq->gen);
-	return false;
 }
 
-bool sv_cq_push(struct sv_peer *p, uint64_t off, const struct sv_cqe *cqe)
+struct sv_cqe *sv_cq_begin(struct sv_peer *p, struct sv_cq_sh *cq)
 {
-	struct sv_cq_sh *cq = sv_at(p, off);
-	struct sv_chan_msg msg = { 0 };
 	struct sv_cqe *e;
-	bool wake = false;
-	int fd;
-	uint32_t gen;
 
 	if (sv_lock(&cq->lock))
 		repair(p, cq);
-	if (full(cq) && !cq->ignore_overrun)
-		return overrun(p, cq);
+	if (full(cq) && !cq->ignore_overrun) {
+		overrun(p, cq);
+		return NULL;
+	}
 	e = ring_of(p, cq, cq->prod);
-	memcpy((uint8_t *)e + 4, (const uint8_t *)cqe + 4, sizeof(*e) - 4);
+	memset((uint8_t *)e + sizeof(e->seq), 0, sizeof(*e) - sizeof(e->seq));
+	return e;
+}
+
+void sv_cq_end(struct sv_peer *p, struct sv_cq_sh *cq, struct sv_cqe *e)
+{
+	struct sv_chan_msg msg = { cq->idx, cq->gen };
+	int fd = cq->chan_fd;
+	uint32_t gen = cq->chan_gen;
+	bool wake = cq->armed == SV_ARMED || (cq->armed && (e->solicited || e->status));
+
 	if (cq->want_ts)
 		e->ts = timestamp();
 	__atomic_store_n(&e->seq, cq->prod + 1, __ATOMIC_RELEASE);
 	cq->prod++;
 	if (p != sv_self)
 		cq->cpu = sched_getcpu();
-	if (cq->armed && (cq->armed == SV_ARMED || cqe->solicited || cqe->status)) {
+	if (wake) {
 		cq->armed = SV_DISARMED;
 		__atomic_add_fetch(&cq->unread, 1, __ATOMIC_RELAXED);
-		wake = true;
-		msg = (struct sv_chan_msg){ cq->idx, cq->gen };
 	}
-	fd = cq->chan_fd;
-	gen = cq->chan_gen;
 	sv_unlock(&cq->lock);
 	if (wake && fd >= 0)
 		sv_peer_kick(p, fd, gen, &msg, sizeof(msg));
-	return true;
 }
 
 static void credit(const struct sv_cqe *e)
@@ -98,16 +99,29 @@ static void credit(const struct sv_cqe *e)
 		__atomic_store_n(&qp->rq_done, e->slot + 1, __ATOMIC_RELEASE);
 }
 
-bool sv_cq_take(struct sv_cq *cq, struct sv_cqe *e)
+/* The next one, in the ring; NULL: none. It is the producers' again after passed(). */
+static const struct sv_cqe *peek(const struct sv_cq *cq)
 {
-	struct sv_cqe *next = &cq->ring[cq->cons & cq->mask];
+	const struct sv_cqe *e = &cq->ring[cq->cons & cq->mask];
 
-	if (__atomic_load_n(&next->seq, __ATOMIC_ACQUIRE) != cq->cons + 1)
-		return false;
-	*e = *next;
+	return __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE) == cq->cons + 1 ? e : NULL;
+}
+
+static void passed(struct sv_cq *cq, const struct sv_cqe *e)
+{
+	credit(e);
 	cq->cons++;
 	__atomic_store_n(&cq->sh->cons, cq->cons, __ATOMIC_RELEASE);
-	credit(e);
+}
+
+bool sv_cq_take(struct sv_cq *cq, struct sv_cqe *to)
+{
+	const struct sv_cqe *e = peek(cq);
+
+	if (!e)
+		return false;
+	*to = *e;
+	passed(cq, e);
 	return true;
 }
 
@@ -146,12 +160,14 @@ static void to_wc(struct ibv_wc *wc, const struct sv_cqe *e)
 
 int sv_cq_poll(struct sv_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct sv_cqe e;
+	const struct sv_cqe *e;
 	int got = 0;
 
 	sv_lock(&cq->lock);
-	while (got < n && sv_cq_take(cq, &e))
-		to_wc(&wc[got++], &e);
+	while (got < n && (e = peek(cq)) != NULL) {
+		to_wc(&wc[got++], e);
+		passed(cq, e);
+	}
 	sv_unlock(&cq->lock);
 	if (got)
 		__atomic_store_n(&cq->empty, 0, __ATOMIC_RELAXED);

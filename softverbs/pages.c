@@ -87,32 +87,44 @@ static int copy_pages(uint64_t start, uint64_t end, uint64_t off)
 	return ret;
 }
 
+/* So much exists twice at a time: the kernel uses what a piece gave back for the next, still warm. */
+#define STEP (8ull << 20)
+
+static int move(uint64_t start, uint64_t len, uint64_t pool)
+{
+	int ret = copy_pages(start, start + len, pool);
+
+	if (!ret && mmap((void *)(uintptr_t)start, len, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, sv_pool_fd(), (off_t)pool) == MAP_FAILED)
+		ret = errno;
+	return ret;
+}
+
 static int convert(uint64_t start, uint64_t end, uint64_t addr, uint64_t len)
 {
 	struct sv_chunk *c = sv_chunk_new(start, end);
-	void *p;
-	int ret;
+	uint64_t at = start;
+	int ret = 0;
 
 	if (!c)
 		return ENOMEM;
-	c->head = start < addr;
-	c->tail = end > addr + len;
-	ret = copy_pages(start, end, c->pool);
-	if (!ret) {
-		p = mmap((void *)(uintptr_t)start, end - start, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, sv_pool_fd(), (off_t)c->pool);
-		if (p == MAP_FAILED)
-			ret = errno;
+	while (at < end && !ret) {
+		uint64_t n = end - at < STEP ? end - at : STEP;
+
+		ret = move(at, n, c->pool + (at - start));
+		at += ret ? 0 : n;
 	}
-	if (ret) {
-		sv_chunk_free(c);
+	if (at < end)
+		sv_chunk_cut(c, at);	/* the rest stays as it was */
+	if (at == start)
 		return ret;
-	}
+	c->head = start < addr;
+	c->tail = at > addr + len;
 	/* Faults belong here, not into measured laps; reads bring 16 pages each, writes one. */
-	madvise(p, end - start, MADV_POPULATE_READ);
+	madvise((void *)(uintptr_t)start, at - start, MADV_POPULATE_READ);
 	/* As with fork support of real verbs: a child must not share what a device writes. */
-	madvise(p, end - start, MADV_DONTFORK);
-	return 0;
+	madvise((void *)(uintptr_t)start, at - start, MADV_DONTFORK);
+	return ret;
 }
 
 /* Is the chunk mapped where it was, whole? The program may have unmapped or moved it. */

@@ -22,7 +22,8 @@ static bool pop(struct sv_peer *p, struct sv_rq *rq, struct sv_taken *t)
 	t->wr_id = e->wr_id;
 	t->nsge = e->nsge < SV_MAX_SGE ? e->nsge : SV_MAX_SGE;
 	t->slot = rq->cons;
-	memcpy(t->sge, e->sge, t->nsge * sizeof(t->sge[0]));
+	for (uint32_t i = 0; i < t->nsge; i++)	/* few: a call or a string instruction costs more */
+		t->sge[i] = e->sge[i];
 	__atomic_store_n(&rq->cons, rq->cons + 1, __ATOMIC_RELEASE);
 	return true;
 }
@@ -77,33 +78,59 @@ int sv_scatter(struct sv_peer *p, const struct sv_qp_sh *d, const struct sv_take
 	return n;
 }
 
+/* The receive that was taken completes; the caller fills in the rest. NULL: overrun. */
+static struct sv_cqe *recv_begin(struct sv_peer *p, struct sv_qp_sh *d, const struct sv_taken *t,
+				 int status)
+{
+	struct sv_cqe *e = sv_cq_begin(p, sv_at(p, d->recv_cq));
+
+	if (!e)
+		return NULL;
+	e->status = (uint8_t)status;
+	e->opcode = IBV_WC_RECV;
+	e->wr_id = t->wr_id;
+	e->qpn = d->qpn;
+	e->qp_idx = t->qp_idx;
+	e->slot = t->slot;
+	return e;
+}
+
+static void address(struct sv_cqe *e, const struct sv_job *j)
+{
+	const struct spec_port *to = sv_port_of(j->p, j->d);
+	const struct ibv_ah_attr *av = &j->w->av;
+
+	e->sl = av->sl;
+	e->slid = (uint16_t)(e->slid | av->src_path_bits);
+	e->path_bits = to && to->lmc ? (uint8_t)(av->dlid & ((1 << to->lmc) - 1)) : 0;
+	e->flags |= av->is_global ? IBV_WC_GRH : 0;
+}
+
 void sv_recv_done(struct sv_job *j, const struct sv_taken *t, int status, uint64_t len)
 {
-	const struct sv_wqe *w = j->w;
-	struct sv_qp_sh *d = j->d;
 	const struct spec_port *from = sv_port_of(sv_self, j->qp->sh);
+	struct sv_cqe *e = recv_begin(j->p, j->d, t, status);
+	const struct sv_wqe *w = j->w;
 	bool write = w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	bool imm = write || w->opcode == IBV_WR_SEND_WITH_IMM;
-	struct sv_cqe e = {
-		.status = (uint8_t)status, .wr_id = t->wr_id, .qpn = d->qpn,
-		.qp_idx = t->qp_idx, .slot = t->slot, .src_qp = j->qp->sh->qpn,
-		.opcode = write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
-		.byte_len = (uint32_t)len, .imm = imm ? w->imm : 0,
-		.flags = imm ? IBV_WC_WITH_IMM : 0,
-		.solicited = !!(w->flags & IBV_SEND_SOLICITED),
-		.slid = from ? from->lid : 0, .pkey_index = (uint16_t)d->pkey_index,
-	};
 
-	if (d->type == IBV_QPT_UD) {
-		const struct spec_port *to = sv_port_of(j->p, d);
-
-		e.sl = w->av.sl;
-		e.slid = (uint16_t)(e.slid | w->av.src_path_bits);
-		e.path_bits = to && to->lmc ? (uint8_t)(w->av.dlid & ((1 << to->lmc) - 1)) : 0;
-		e.flags |= w->av.is_global ? IBV_WC_GRH : 0;
+	if (!e) {
+		sv_resp_error(j->p, j->d, IBV_EVENT_QP_FATAL);
+		return;
 	}
-	if (!sv_cq_push(j->p, d->recv_cq, &e))
-		sv_resp_error(j->p, d, IBV_EVENT_QP_FATAL);
+	e->src_qp = j->qp->sh->qpn;
+	e->byte_len = (uint32_t)len;
+	if (write)
+		e->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+	if (write || w->opcode == IBV_WR_SEND_WITH_IMM) {
+		e->imm = w->imm;
+		e->flags = IBV_WC_WITH_IMM;
+	}
+	e->solicited = !!(w->flags & IBV_SEND_SOLICITED);
+	e->slid = from ? from->lid : 0;
+	e->pkey_index = (uint16_t)j->d->pkey_index;
+	if (j->d->type == IBV_QPT_UD)
+		address(e, j);
+	sv_cq_end(j->p, sv_at(j->p, j->d->recv_cq), e);
 }
 
 void sv_rq_flush(struct sv_peer *p, struct sv_qp_sh *d)
@@ -118,13 +145,13 @@ void sv_rq_flush(struct sv_peer *p, struct sv_qp_sh *d)
 		d->last_wqe = 1;
 		return;
 	}
+	t.qp_idx = d->idx;
 	while (pop(p, &d->rq, &t)) {
-		struct sv_cqe e = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV,
-				    .wr_id = t.wr_id, .qpn = d->qpn, .qp_idx = d->idx,
-				    .slot = t.slot };
+		struct sv_cqe *e = recv_begin(p, d, &t, IBV_WC_WR_FLUSH_ERR);
 
-		if (!sv_cq_push(p, d->recv_cq, &e))
+		if (!e)
 			break;
+		sv_cq_end(p, sv_at(p, d->recv_cq), e);
 	}
 }
 

@@ -37,18 +37,33 @@ static void fail(struct sv_qp *qp, int event)
 	sv_unlock(&sh->lock);
 }
 
+/* False: overrun. */
+static bool tell(struct sv_qp *qp, const struct sv_wqe *w)
+{
+	struct sv_cq_sh *cq = sv_cq(qp->ex.qp_base.send_cq)->sh;
+	struct sv_cqe *e = sv_cq_begin(sv_self, cq);
+
+	if (!e)
+		return false;
+	e->status = w->status;
+	e->opcode = wc_opcode[w->opcode];
+	e->wr_id = w->wr_id;
+	e->qpn = qp->sh->qpn;
+	e->qp_idx = qp->sh->idx;
+	e->slot = qp->sq.done;
+	e->is_send = 1;
+	e->byte_len = w->len;
+	sv_cq_end(sv_self, cq, e);
+	return true;
+}
+
 static void complete_one(struct sv_qp *qp, const struct sv_wqe *w)
 {
-	struct sv_cqe e = {
-		.status = w->status, .opcode = wc_opcode[w->opcode], .wr_id = w->wr_id,
-		.qpn = qp->sh->qpn, .qp_idx = qp->sh->idx, .slot = qp->sq.done, .is_send = 1,
-		.byte_len = w->len,
-	};
-	bool lost = false;
+	bool told = true;
 
 	if (w->status || qp->sig_all || (w->flags & IBV_SEND_SIGNALED))
-		lost = !sv_cq_push(sv_self, sv_cq(qp->ex.qp_base.send_cq)->off, &e);
-	if (lost)
+		told = tell(qp, w);
+	if (!told)
 		fail(qp, IBV_EVENT_QP_FATAL);
 	else if (w->status && w->status != IBV_WC_WR_FLUSH_ERR)
 		fail(qp, -1);

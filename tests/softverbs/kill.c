@@ -126,6 +126,8 @@ static void attacker(void)
 		usleep(100);
 	end_connect(&b, &sh->a, &knobs);
 	sh->connected = 1;
+	while (!sh->go)		/* else its retries may be used up before the other is ready */
+		usleep(100);
 	for (int i = 0;; i++) {
 		CHECK(!post(&b, i % 2 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE, 1, b.buf, 65536 >> i % 4 * 4,
 			    &sh->a, 0, IBV_SEND_SIGNALED));
@@ -155,6 +157,7 @@ static int outlive(void)
 	for (int i = 0; i < 64; i++)
 		CHECK(!post_recv(&a, 0, a.buf, 65536));
 	end_connect(&a, &sh->b, &knobs);
+	sh->go = 1;
 	until = seconds() + 0.001 * (rand() % 20);
 	while (seconds() < until)
 		if (ibv_poll_cq(a.cq, 1, &wc) == 1)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The end of a registration: a WRITE that has begun is over when ibv_dereg_mr returns, the pages
- * go back to the system and read as zeros when they are used again, a key is dead even when its
- * place in the table is in use again.
+ * go back to the system and read as zeros when they are used again, memory that could not be moved
+ * whole is as it was, a key is dead even when its place in the table is in use again.
  */
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "../../softverbs/shm.h"
@@ -128,6 +129,56 @@ static int pages_back(void)
 	return 0;
 }
 
+#define PART (24u << 20)
+
+static void check_words(const uint8_t *p, uint64_t from)
+{
+	const uint64_t *w = (const uint64_t *)(const void *)p;
+
+	for (uint64_t i = 0; i < PART / 8; i++)
+		CHECK(w[i] == from + i);
+}
+
+/* Memory of which only a part could be moved keeps what it holds, and can be registered later. */
+static int half_moved(void)
+{
+	struct rlimit most = { RLIM_INFINITY, RLIM_INFINITY }, little = { 10u << 20, RLIM_INFINITY };
+	struct end a, b;
+	struct ibv_wc wc;
+	struct addr to;
+	uint64_t *w;
+
+	pair_open(&a, &b, IBV_QPT_RC, 4096, NULL);
+	CHECK(!ibv_dereg_mr(b.mr));
+	munmap(b.buf, b.len);
+	b.len = PART;
+	b.buf = mmap(NULL, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w = (uint64_t *)(void *)b.buf;
+	for (uint64_t i = 0; i < PART / 8; i++)
+		w[i] = i;
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &little));	/* as if the machine's memory ran out */
+	b.mr = ibv_reg_mr(b.pd, b.buf, PART, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(!b.mr && errno == EFBIG);
+	check_words(b.buf, 0);
+	for (uint64_t i = 0; i < PART / 8; i++)
+		w[i] = i + 1;
+	CHECK(!setrlimit(RLIMIT_FSIZE, &most));
+	b.mr = ibv_reg_mr(b.pd, b.buf, PART, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(b.mr);
+	check_words(b.buf, 1);
+	to = end_addr(&b);
+	for (uint64_t at = 0; at < PART; at += PART / 16) {
+		*(uint64_t *)(void *)a.buf = at / 8 + 1;
+		CHECK(!post(&a, IBV_WR_RDMA_WRITE, 1, a.buf, 8, &to, at, IBV_SEND_SIGNALED));
+		CHECK(reap(&a, &wc, 5) && !wc.status);
+	}
+	check_words(b.buf, 1);
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
 /* Through the table once: the place is used again, and the old key does not open it. */
 static int old_key(void)
 {
@@ -167,6 +218,12 @@ static void test_pages_back(void **state)
 	assert_int_equal(in_child("soft0", pages_back), 0);
 }
 
+static void test_half_moved(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("soft0", half_moved), 0);
+}
+
 static void test_old_key(void **state)
 {
 	(void)state;
@@ -178,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dereg_waits),
 		cmocka_unit_test(test_pages_back),
+		cmocka_unit_test(test_half_moved),
 		cmocka_unit_test(test_old_key),
 	};
 
