@@ -47,6 +47,7 @@ static void set_size(struct stream *s, uint64_t size)
 	s->size = size;
 	s->stride = stream_stride(size);
 	s->slots = stream_slots(&s->plan, size);
+	s->walk = s->slots * s->stride;
 	stream_recv_walk(&s->plan, size, &s->recv_slots, &s->recv_stride);
 	s->burst_size = (unsigned int)(size < BURST_BYTES / BURST_MESSAGES ? BURST_MESSAGES :
 				       size < BURST_BYTES ? BURST_BYTES / size : 1);
@@ -92,7 +93,7 @@ int stream_begin(struct stream *s, uint64_t size)
 	for (unsigned int i = 0; i < s->plan.qps; i++) {
 		struct stream_lane *l = &s->lanes[i];
 
-		l->slot = (uint32_t)(l->sent % s->slots);
+		l->at = l->sent % s->slots * s->stride;
 		/* Of the size before nothing is under way any more. */
 		s->written_off -= l->written_off;
 		l->written_off = s->credits && l->sent > l->credited ? l->sent - l->credited : 0;

@@ -93,11 +93,10 @@ static uint64_t ticks(const struct stream *s, uint64_t ns)
 	return cycles_from_ns(ns, s->set.hz);
 }
 
-/* Nothing is on its way but what credits are due for. */
+/* Nothing can be posted, and credits are due. Completions may be due too: of unsignaled ones none. */
 static bool is_starving(const struct stream *s)
 {
-	return s->plan.lossy && s->credits && !s->head && s->completed == s->sent &&
-	       s->credited + s->written_off < s->sent;
+	return s->plan.lossy && s->credits && !s->head && s->credited + s->written_off < s->sent;
 }
 
 static void write_off(struct stream *s, uint64_t now)

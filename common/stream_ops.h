@@ -11,13 +11,19 @@
 enum stream_post { STREAM_SEND, STREAM_WR, STREAM_WR_INLINE, STREAM_POSTS };
 
 /* Messages that the lane may post in one list now. A shorter list only at the end. */
-static inline unsigned int stream_room(const struct stream *s, const struct stream_lane *l)
+static inline __attribute__((always_inline)) unsigned int
+stream_room_of(const struct stream_lane *l, unsigned int list)
 {
 	uint64_t room = l->limit > l->sent ? l->limit - l->sent : 0;
 
-	if (room >= s->plan.list)
-		return s->plan.list;
+	if (room >= list)
+		return list;
 	return l->limit == l->quota ? (unsigned int)room : 0;
+}
+
+static inline unsigned int stream_room(const struct stream *s, const struct stream_lane *l)
+{
+	return stream_room_of(l, s->plan.list);
 }
 
 /* After a completion or a credit. */
@@ -38,7 +44,7 @@ stream_next(struct stream *s, struct stream_lane *l, struct ibv_send_wr *wr, str
 	    enum op_kind op, bool ud, bool verify, bool last)
 {
 	struct lane *lane = l->lane;
-	uint64_t at = l->slot * s->stride;
+	uint64_t at = l->at;
 	bool to_target = op == OP_WRITE || op == OP_WRITE_IMM || op == OP_READ;
 
 	sge->addr = (uintptr_t)lane->send + at;
@@ -53,7 +59,7 @@ stream_next(struct stream *s, struct stream_lane *l, struct ibv_send_wr *wr, str
 	}
 	if (op == OP_WRITE_IMM || op == OP_SEND_IMM)
 		wr->imm_data = htobe32((uint32_t)l->sent & COUNT_MASK);
-	l->slot = l->slot + 1 == s->slots ? 0 : l->slot + 1;
+	l->at = at + s->stride == s->walk ? 0 : at + s->stride;
 	l->sent++;
 	l->unsignaled++;
 	wr->wr_id = lane->index | (uint64_t)l->unsignaled << ID_LANE_BITS;
@@ -98,10 +104,9 @@ stream_post_list(struct stream *s, struct stream_lane *l, unsigned int n, enum s
 }
 
 /* The lane in front has posted: it goes to the end of the queue, or out of it. */
-static inline void stream_turn(struct stream *s, struct stream_lane *l)
+static inline __attribute__((always_inline)) void stream_turn(struct stream *s,
+							      struct stream_lane *l, bool more)
 {
-	bool more = stream_room(s, l) != 0;
-
 	if (more && l == s->tail)
 		return;
 	s->head = l->next_ready;
@@ -115,22 +120,22 @@ static inline void stream_turn(struct stream *s, struct stream_lane *l)
 	}
 }
 
-/* The inner loop: the lanes in turn, a list each, while there is room. */
+/* The inner loop: the lanes in turn, a list each, while there is room. @single: lists of one. */
 static inline __attribute__((always_inline)) int
 stream_burst_with(struct stream *s, unsigned int budget, enum stream_post how, enum op_kind op,
-		  bool ud, bool verify)
+		  bool ud, bool verify, bool single)
 {
-	unsigned int posted = 0;
+	unsigned int posted = 0, list = single ? 1 : s->plan.list;
 
 	while (s->head && posted < budget) {
 		struct stream_lane *l = s->head;
-		unsigned int n = stream_room(s, l);
+		unsigned int n = single ? 1 : stream_room_of(l, list);
 		int rc = stream_post_list(s, l, n, how, op, ud, verify);
 
 		if (__builtin_expect(rc, 0))
 			return stream_post_failed(s, l, rc);
 		posted += n;
-		stream_turn(s, l);
+		stream_turn(s, l, stream_room_of(l, list) != 0);
 	}
 	s->sent += posted;
 	return (int)posted;

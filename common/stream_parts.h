@@ -33,7 +33,7 @@ struct stream_lane {
 	uint64_t completed, credited;
 	uint64_t written_off;        /* presumed lost */
 	uint32_t unsignaled;         /* messages since the last signaled one */
-	uint32_t slot;               /* of the next message */
+	uint64_t at;                 /* offset of the next message's slot */
 	bool ready;                  /* queued to post */
 	uint64_t target;             /* address of the remote slots */
 	uint64_t checked;            /* READ, ATOMIC: messages whose data was looked at */
@@ -66,6 +66,7 @@ struct stream {
 
 	/* of a size */
 	uint64_t size, stride, slots;             /* of what is sent, and of a WRITE's target */
+	uint64_t walk;                            /* bytes of all slots */
 	uint64_t recv_stride, recv_slots;         /* of receives */
 	stream_burst burst;
 	unsigned int burst_size;
