@@ -132,13 +132,14 @@ static int ticks_by_laps(struct hiccup_ends *e)
 int analysis_place(struct analysis *a, const struct series *partner, struct error *err)
 {
 	struct hiccup_ends e = { .client = { 0 } };
+	struct series_window own, other;
 	const struct series *s = a->s;
 
 	if (!s->known || !s->ours || s->paced || s->missing || !a->hiccups.n)
 		return 0;
-	series_end(s, s->server ? &e.server : &e.client);
+	series_end(s, &own, s->server ? &e.server : &e.client);
 	if (partner)
-		series_end(partner, s->server ? &e.client : &e.server);
+		series_end(partner, &other, s->server ? &e.client : &e.server);
 	if (!partner)
 		*(s->server ? &e.client.tick : &e.server.tick) = 1;
 	if (ticks_by_laps(&e) || hiccups_typical(&e))

@@ -46,6 +46,7 @@ struct row_writer {
 	const struct series *s;
 	enum convert_format format;
 	struct hiccup_end end;
+	struct series_window window;
 	double cycles, usec; /* factors */
 };
 
@@ -116,7 +117,7 @@ int convert_series(FILE *out, const struct series *s, enum convert_format format
 
 	all.n += s->n ? warmup : 0;
 	all.warmup -= warmup;
-	series_end(&all, &w.end);
+	series_end(&all, &w.window, &w.end);
 	w.cycles = analysis_factor(s, true);
 	w.usec = analysis_factor(s, false);
 	if (format == CONVERT_GNUPLOT)

@@ -109,15 +109,19 @@ int hiccups_typical(struct hiccup_ends *e)
 			 &e->turn[SERVER], &e->round,	    &e->cross };
 	uint64_t n = e->client.n > e->server.n ? e->client.n : e->server.n;
 	uint64_t count = n < PROBES ? n : PROBES;
-	double *v = malloc(PROBES * sizeof(*v));
+	double *v = malloc((CROSS + 1) * PROBES * sizeof(*v));
 
 	if (!v)
 		return -ENOMEM;
-	for (enum figure f = LAP_CLIENT; f <= CROSS; f++) {
-		for (uint64_t i = 0; i < count; i++)
-			v[i] = figure_of(e, f, (uint64_t)((double)i / (double)count * (double)n));
-		*to[f] = middle(v, count);
+	/* The turn of the first lap is taken as typical: it is not among them. */
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t k = (uint64_t)((double)i / (double)count * (double)n);
+
+		for (enum figure f = LAP_CLIENT; f <= CROSS; f++)
+			v[f * PROBES + i] = figure_of(e, f, k + (k == 0 && f == ROUND));
 	}
+	for (enum figure f = LAP_CLIENT; f <= CROSS; f++)
+		*to[f] = middle(v + f * PROBES, count);
 	free(v);
 	return 0;
 }

@@ -53,7 +53,17 @@ int series_read(const struct series *s, uint64_t first, size_t n, uint64_t *out,
 uint64_t series_lap(const struct series *s, uint64_t k);
 /* The other end's series of the same run, or NULL. */
 const struct series *series_partner(const struct series_set *set, const struct series *s);
-/* Parts of whole laps, by lap, for hiccups_place(). */
-void series_end(const struct series *s, struct hiccup_end *end);
+
+#define SERIES_WINDOW 64
+
+/* The last laps that were asked for: what is near is asked for next. */
+struct series_window {
+	const struct series *s;
+	uint64_t first, laps; /* laps 0: nothing yet */
+	uint64_t post[SERIES_WINDOW + 1], seen[SERIES_WINDOW + 1], gap[SERIES_WINDOW + 1];
+};
+
+/* Parts of whole laps, by lap, for hiccups_place(); @w lives as long as @end. */
+void series_end(const struct series *s, struct series_window *w, struct hiccup_end *end);
 
 #endif
