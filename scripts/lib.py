@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Shared by the Python scripts: where the tree is, one-line errors, which host an end runs on."""
 import argparse
+import ctypes
 import os
 import re
+import signal
 import sys
 
 TREE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BIN = os.path.join(TREE, os.environ.get("VERBSPERF_BUILD", "build"), "bin")
 SIZE = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def tied_to_us():
+    """In a child, before exec: it dies with us (kill -9 too), and SIGPIPE is as a shell leaves it."""
+    LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 class Parser(argparse.ArgumentParser):
