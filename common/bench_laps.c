@@ -201,15 +201,30 @@ static void clear_memory(struct bench *b, uint64_t size)
 		pace_fill_at_rest(b->lanes, b->endpoint.qp_count, size);
 }
 
+static struct lap_result *new_result(struct bench *b)
+{
+	struct lap_result *v = realloc(b->results, (b->result_count + 1) * sizeof(*v));
+
+	if (!v) {
+		error_set(b->err, EXIT_FAILED, ENOMEM, "one more result");
+		return NULL;
+	}
+	b->results = v;
+	memset(&v[b->result_count], 0, sizeof(*v));
+	return &v[b->result_count];
+}
+
 int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 {
-	struct lap_result *res = &b->results[b->result_count];
+	struct lap_result *res = new_result(b);
 	struct lap_run r;
 	struct pace pace;
 	struct load load;
 	struct wait w;
 	int rc;
 
+	if (!res)
+		return -1;
 	fill_run(b, &r, &w, size);
 	pace_init(&pace, &b->set, b->op, &r.mark, size, b->server);
 	r.pace = &pace.hooks;
@@ -224,6 +239,7 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 	b->err->stage = "run";
 	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, res);
 	res->size = size;
+	res->run = b->run;
 	res->loaded = loaded;
 	if (pace.load && load_finish(&load, &w))
 		rc = -1;

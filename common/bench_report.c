@@ -87,6 +87,8 @@ void bench_report(struct bench *b, const struct endpoint *shown)
 		.sent = b->sent,
 		.local_counters = b->local_counters,
 		.remote_counters = b->remote_counters,
+		.runs = b->summaries,
+		.runs_count = b->summary_count,
 		.results = b->results,
 		.result_count = b->result_count,
 		.err = b->err,

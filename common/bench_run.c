@@ -105,6 +105,18 @@ void bench_prefer_news_of_peer(struct bench *b, struct wait *w)
 		*b->err = ours;
 }
 
+int bench_run_once(struct bench *b, uint64_t size)
+{
+	int rc;
+
+	if (b->program->bandwidth)
+		return bench_stream_size(b, size);
+	rc = bench_lap_size(b, size, false);
+	if (!rc && bench_loads(b) && !b->interrupted)
+		rc = bench_lap_size(b, size, true);
+	return rc;
+}
+
 int bench_run_all(struct bench *b)
 {
 	struct clock_pair end;
@@ -113,12 +125,8 @@ int bench_run_all(struct bench *b)
 	b->number = 1;
 	bench_counters_before(b);
 	clock_pair_read(b->clock, NULL, &b->run_start);
-	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++) {
-		rc = b->program->bandwidth ? bench_stream_size(b, b->set.sizes.v[i]) :
-					     bench_lap_size(b, b->set.sizes.v[i], false);
-		if (!rc && bench_loads(b) && !b->interrupted)
-			rc = bench_lap_size(b, b->set.sizes.v[i], true);
-	}
+	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++)
+		rc = bench_run_size(b, b->set.sizes.v[i]);
 	clock_pair_read(b->clock, NULL, &end);
 	for (unsigned int i = 0; i < b->result_count; i++)
 		b->cert.backwards += (unsigned int)b->results[i].backwards;

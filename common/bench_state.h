@@ -56,8 +56,10 @@ struct bench {
 	struct lane *lanes; /* endpoint.qp_count of them */
 
 	struct lap_store store;
-	struct lap_result results[2 * SIZES_MAX]; /* idle and loaded */
+	struct lap_result *results; /* idle and loaded, of each run of each size */
 	unsigned int result_count;
+	struct report_runs summaries[SIZES_MAX];
+	unsigned int summary_count, run; /* run: of its size, from 1 */
 	uint64_t number;   /* of the next mark */
 	uint64_t sent, received; /* messages to each receiver; those that the peer says it got */
 
@@ -102,6 +104,12 @@ static inline bool bench_loads(const struct bench *b)
 	return b->set.load.rate.bits || b->set.load.rate.messages;
 }
 
+/* The arrays of results[] are copies, not the store's. */
+static inline bool bench_keeps_copies(const struct bench *b)
+{
+	return bench_dumps(b) && (b->set.sizes.count > 1 || b->set.runs.most > 1 || bench_loads(b));
+}
+
 static inline unsigned int bench_qps(const struct bench *b)
 {
 	return (unsigned int)b->set.qps + bench_loads(b);
@@ -119,12 +127,6 @@ static inline bool bench_stdout_taken(const struct bench *b)
 static inline bool bench_paced(const struct bench *b)
 {
 	return b->set.gap_ns || b->set.verify || bench_loads(b);
-}
-
-/* The arrays of results[] are copies, not the store's. */
-static inline bool bench_keeps_copies(const struct bench *b)
-{
-	return bench_dumps(b) && b->set.sizes.count > 1;
 }
 
 /* bench_setup.c: this end's own things */
@@ -162,6 +164,11 @@ void bench_report(struct bench *b, const struct endpoint *shown);
 
 /* bench_run.c: barrier, laps, results of one size after the other */
 int bench_run_all(struct bench *b);
+/* One run of a size; idle and loaded with --load. */
+int bench_run_once(struct bench *b, uint64_t size);
+
+/* bench_repeat.c: as many runs of a size as --runs and --confidence ask for */
+int bench_run_size(struct bench *b, uint64_t size);
 
 /* bench_counters.c: before the first size; after the last, then to and from the peer */
 void bench_counters_before(struct bench *b);
@@ -175,6 +182,8 @@ void bench_interval_close(struct bench *b);
 int bench_lap_size(struct bench *b, uint64_t size, bool loaded);
 /* bench_stream.c: the same of a bandwidth program; its results */
 int bench_stream_size(struct bench *b, uint64_t size);
+/* Of the last run: bytes a second of all directions together; NAN: unknown. */
+double bench_stream_rate(const struct bench *b);
 const struct bw_result *bench_stream_rows(const struct bench *b, unsigned int *count);
 void bench_stream_close(struct bench *b);
 /* bench_run.c, for both: */

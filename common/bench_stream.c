@@ -37,7 +37,7 @@ struct bench_stream {
 	struct wait w;
 	bool sends, peer_sends;
 	struct direction ours, theirs;
-	struct bw_result rows[3 * SIZES_MAX];
+	struct bw_result *rows; /* up to three a run */
 	unsigned int count;
 };
 
@@ -49,8 +49,10 @@ const struct bw_result *bench_stream_rows(const struct bench *b, unsigned int *c
 
 void bench_stream_close(struct bench *b)
 {
-	if (b->stream)
+	if (b->stream) {
 		stream_close(b->stream->s);
+		free(b->stream->rows);
+	}
 	free(b->stream);
 	b->stream = NULL;
 }
@@ -280,6 +282,7 @@ static struct bw_result *add_row(struct bench *b, uint64_t size, const char *dir
 
 	*row = (struct bw_result){
 		.direction = direction,
+		.run = b->run,
 		.size = size,
 		.peak = NAN,
 		.best = NAN,
@@ -353,11 +356,16 @@ static int judge_loss(struct bench *b, const struct direction *d)
 int bench_stream_size(struct bench *b, uint64_t size)
 {
 	struct bench_stream *t;
+	struct bw_result *grown;
 	int rc;
 
 	if (!b->stream && open_stream(b))
 		return -1;
 	t = b->stream;
+	grown = realloc(t->rows, (t->count + 3) * sizeof(*grown));
+	if (!grown)
+		return error_set(b->err, EXIT_FAILED, ENOMEM, "more results");
+	t->rows = grown;
 	t->ours = t->theirs = (struct direction){ .received = 0 };
 	begin_wait(b, size);
 	bench_fill_lanes(b, size);
@@ -372,4 +380,14 @@ int bench_stream_size(struct bench *b, uint64_t size)
 	if (rc)
 		return rc;
 	return judge_loss(b, &t->ours) || judge_loss(b, &t->theirs) ? -1 : 0;
+}
+
+double bench_stream_rate(const struct bench *b)
+{
+	const struct bench_stream *t = b->stream;
+	const struct bw_result *last = t && t->count ? &t->rows[t->count - 1] : NULL;
+
+	if (!last || !(last->seconds > 0))
+		return NAN;
+	return (double)last->received * (double)last->size / last->seconds;
 }

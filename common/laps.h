@@ -129,6 +129,7 @@ struct lap_result {
 	struct modes modes;     /* two clusters, if there are two */
 	uint64_t backwards;     /* steps back of the clock */
 	bool full;              /* a run by time that ended since the array was full */
+	unsigned int run;       /* of its size, from 1 */
 	bool loaded;            /* under --load */
 	double load_bytes_per_s; /* that the load carried; NAN: none from this end */
 };

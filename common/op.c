@@ -255,6 +255,12 @@ static bool mcast_by_cm(const struct question *q)
 	return *q->s->mcast.address && (q->s->rdma_cm || q->s->path_record);
 }
 
+static bool runs_and_load(const struct question *q)
+{
+	return (q->s->runs.most || q->s->confidence.level > 0) &&
+	       (q->s->load.rate.bits || q->s->load.rate.messages || q->s->infinite);
+}
+
 static bool gap_and_detail(const struct question *q)
 {
 	return q->s->detail && (q->s->gap_ns || q->s->verify || q->s->load.rate.bits ||
@@ -291,6 +297,8 @@ static const struct {
 			 "and --reversed" },
 	{ mcast_by_cm, "--mcast joins by rdma_cm where there is one; leave out --rdma-cm "
 		       "and --path-record" },
+	{ runs_and_load, "--runs and --confidence repeat a run that ends and is of one kind; leave out "
+			 "--load and --run-infinitely" },
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "

@@ -320,6 +320,33 @@ static void print_notes(FILE *out, const struct report *r)
 	}
 }
 
+static double runs_figure(const struct report *r, double v)
+{
+	v *= latency_factor(r->kind);
+	if (r->settings->cycles)
+		return v;
+	return r->clock->hz > 0 ? cycles_to_usec(v, r->clock->hz) : NAN;
+}
+
+/* "8 bytes: 5 runs: median 0.341 usec +/- 2.10 % (99 %), wanted +/- 2.50 %: reached" */
+static void print_runs(FILE *out, const struct report *r)
+{
+	const struct option_confidence *wish = &r->settings->confidence;
+
+	for (unsigned int i = 0; i < r->runs_count; i++) {
+		const struct report_runs *s = &r->runs[i];
+
+		fprintf(out, "%llu bytes: %u runs: ", (unsigned long long)s->size, s->of.n);
+		if (r->bandwidth)
+			fprintf(out, "average %.3f Gb/s", units_gbit_s(s->of.mean));
+		else
+			fprintf(out, "median %.3f %s", runs_figure(r, s->of.mean),
+				r->settings->cycles ? "cycles" : "usec");
+		fprintf(out, " +/- %.2f %% (%.15g %%), wanted +/- %.2f %%: %s\n", s->of.half_percent,
+			wish->level, wish->width / 2, s->reached ? "reached" : "not reached");
+	}
+}
+
 static void print_receivers(FILE *out, const struct report *r)
 {
 	for (unsigned int i = 0; i < r->receiver_count; i++) {
@@ -345,6 +372,7 @@ void report_text(FILE *out, const struct report *r)
 		print_modes(out, r);
 		print_load(out, r);
 	}
+	print_runs(out, r);
 	print_receivers(out, r);
 	report_counters(out, r);
 }

@@ -3,6 +3,7 @@
 #ifndef COMMON_REPORT_H
 #define COMMON_REPORT_H
 
+#include "confidence.h"
 #include "cycles.h"
 #include "endpoint.h"
 #include "laps.h"
@@ -19,6 +20,14 @@ struct report_setup {
 struct report_receiver {
 	const char *host;
 	uint64_t received; /* messages, with those of warm-ups */
+};
+
+/* The runs of one size, with --runs or --confidence. */
+struct report_runs {
+	uint64_t size;
+	struct confidence of;  /* counter units of the medians, or bytes/s */
+	double within_percent; /* the widest half interval inside a run; NAN: unknown */
+	bool reached;
 };
 
 struct report {
@@ -39,6 +48,8 @@ struct report {
 	uint64_t sent;                           /* to each of them */
 	json_t *local_counters, *remote_counters; /* see counters.h; NULL: none */
 	char time[32];
+	const struct report_runs *runs;
+	unsigned int runs_count;
 	const struct lap_result *results;
 	unsigned int result_count;
 	enum op_kind op;

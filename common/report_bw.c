@@ -118,6 +118,7 @@ json_t *report_bw_json(const struct bw_result *b)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "size", json_integer((json_int_t)b->size));
+	json_object_set_new(o, "run", json_integer(b->run));
 	json_object_set_new(o, "direction", json_string(b->direction ? b->direction : ""));
 	json_object_set_new(o, "iterations", json_integer((json_int_t)b->sent));
 	json_object_set_new(o, "bytes", json_integer((json_int_t)(bw_messages(b) * b->size)));

@@ -13,6 +13,7 @@ struct report;
 /* One direction of one size, or both directions together. Unknown doubles are NAN. */
 struct bw_result {
 	const char *direction;   /* of the data: client_to_server, server_to_client, both */
+	unsigned int run; /* of its size, from 1 */
 	uint64_t size;
 	uint64_t sent, received; /* messages that were measured */
 	bool received_known;

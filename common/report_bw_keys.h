@@ -48,10 +48,11 @@
 #define BENCH_BW_TEXT_JSON                                                                          \
 	"Keys carry their unit. What was not measured is null.\n"                                   \
 	" program, version, protocol, role, time, local, remote, settings, path, setup, counters,\n" \
-	"   warnings, error: as for the latency programs\n"                                                   \
+	"   runs, receivers, warnings, error: as for the latency programs\n"                        \
 	" results, one for each size, with -b three: size, direction (client_to_server,\n"          \
 	"   server_to_client, both), iterations (messages sent), bytes, seconds, avg_gbit_s,\n"     \
 	"   avg_mib_s, avg_mb_s, peak_gbit_s, window_s, min_window_gbit_s, max_window_gbit_s,\n"    \
-	"   msg_rate_per_s, confirmed (receiver, read, none), sent, received, lost"
+	"   msg_rate_per_s, confirmed (receiver, read, none), sent, received, lost,\n"              \
+	"   run (of its size, from 1)"
 
 #endif

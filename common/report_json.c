@@ -81,6 +81,7 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 	set_view(o, r, res, true);
 	json_object_set_new(o, "interval_inflation", number(res->inflation));
 	json_object_set_new(o, "modes", modes_json(r, res));
+	json_object_set_new(o, "run", json_integer(res->run));
 	json_object_set_new(o, "lost", json_integer((json_int_t)res->lost));
 	json_object_set_new(o, "loaded", json_boolean(res->loaded));
 	json_object_set_new(o, "load_gbit_s", number(res->loaded ?
@@ -154,6 +155,27 @@ json_t *report_results(const struct report *r)
 	return results;
 }
 
+static json_t *runs_json(const struct report *r)
+{
+	const struct option_confidence *wish = &r->settings->confidence;
+	json_t *a = json_array();
+
+	for (unsigned int i = 0; i < r->runs_count; i++) {
+		const struct report_runs *s = &r->runs[i];
+		double mean = r->bandwidth ? units_gbit_s(s->of.mean) :
+			      r->clock->hz > 0 ? cycles_to_usec(s->of.mean * latency_factor(r->kind),
+								r->clock->hz) : NAN;
+
+		json_array_append_new(a, json_pack("{s:I,s:i,s:o,s:f,s:f,s:o,s:o,s:b}", "size",
+			(json_int_t)s->size, "runs", (int)s->of.n,
+			r->bandwidth ? "avg_gbit_s" : "median_usec", number(mean), "level_percent",
+			wish->level, "wanted_half_percent", wish->width / 2, "half_percent",
+			number(s->of.half_percent), "within_half_percent",
+			number(s->within_percent), "reached", (int)s->reached));
+	}
+	return a;
+}
+
 json_t *report_json(const struct report *r)
 {
 	json_t *doc = json_pack("{s:s,s:s,s:i,s:s,s:s}", "program", r->program->name, "version",
@@ -172,6 +194,8 @@ json_t *report_json(const struct report *r)
 						       "remote", maybe(r->remote_counters)));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "results", report_results(r));
+	if (r->runs_count)
+		json_object_set_new(doc, "runs", runs_json(r));
 	if (r->receiver_count)
 		json_object_set_new(doc, "receivers", receivers_json(r));
 	json_object_set_new(doc, "error", error_json(r->err));

@@ -60,9 +60,14 @@
 	"   max_at (number of the largest sample), and the same keys ending in _cycles,\n"          \
 	"   interval_inflation (1: laps are independent; more: the interval is as wide as that\n"     \
 	"   many times fewer laps would make it; null: not looked at, as with a histogram),\n"      \
+	"   run (of its size, from 1),\n"                                                          \
 	"   modes (null, or the two clusters of a bimodal run: median_usec, median_cycles, share),\n" \
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
+	" runs, with --runs or --confidence, one for each size: size, runs, median_usec (mean of the\n" \
+	"   runs' medians; avg_gbit_s of bandwidth), level_percent, wanted_half_percent,\n"        \
+	"   half_percent (of the interval, by Student's t), within_half_percent (the widest\n"      \
+	"   half interval of the median inside a run), reached\n"                                   \
 	" receivers, with --mcast on the sender: host, sent, received, lost; messages, those of\n"  \
 	"   the warm-up included\n"                                                                \
 	" error: null, or stage, errno, text"
