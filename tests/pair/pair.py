@@ -132,10 +132,11 @@ def device_argv(argv, spec):
     return [f"{BUILD}/bin/softverbs", "-d", spec or "soft0", *argv], {}
 
 
-def start(args, spec=None, hold=None, lab_device=None, plain=False, before=(), **popen):
+def start(args, spec=None, hold=None, lab_device=None, plain=False, before=(), program=None, **popen):
     """One end. @hold: the stage where it stops itself (SIGCONT lets it go on); @plain: no device;
-    @before: a command line that ends by running another one."""
-    path = f"{BUILD}/tests/hold-{PROGRAM}" if hold else f"{BUILD}/bin/{PROGRAM}"
+    @before: a command line that ends by running another one; @program: instead of rdma_lat."""
+    name = program or PROGRAM
+    path = f"{BUILD}/tests/hold-{name}" if hold else f"{BUILD}/bin/{name}"
     args = [str(a) for a in args]
     if LAB and lab_device and "-d" not in args:
         args = ["-d", lab_device, *args]
@@ -157,10 +158,10 @@ def client(s, *args, host="127.0.0.1", **more):
     return start(["-p", s.port, *args, host], lab_device="rxe1", **more)
 
 
-def pair(server_args=(), client_args=(), spec=None, server_spec=None, client_spec=None, codes=(0, 0)):
+def pair(server_args=(), client_args=(), spec=None, server_spec=None, client_spec=None, codes=(0, 0), program=None):
     """A whole run, both ends ended; @codes are the exit codes expected."""
-    s = server(*server_args, spec=server_spec or spec)
-    c = client(s, *client_args, spec=client_spec or spec)
+    s = server(*server_args, spec=server_spec or spec, program=program)
+    c = client(s, *client_args, spec=client_spec or spec, program=program)
     for p, name, code in (c, "client", codes[1]), (s, "server", codes[0]):
         equal(f"exit code of the {name}", p.wait(), code)
     return s, c
