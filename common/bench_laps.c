@@ -25,9 +25,12 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	r->recv_list = (unsigned int)b->set.recv_post_list;
 	r->wait = w;
 	bench_fill_wait(b, w);
-	/* Who awaits marks in memory sends its last one again; other servers just wait on. */
+	/*
+	 * Who awaits marks in memory sends its last one again, after the client has counted the
+	 * lap as lost; other servers just wait on.
+	 */
 	if (transport_loses(b->transport) && (!b->server || !op_get(b->op)->receives))
-		w->loss_ns = LOSS_NS;
+		w->loss_ns = b->server ? 2 * LOSS_NS : LOSS_NS;
 	wait_init(w);
 }
 

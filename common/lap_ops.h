@@ -34,15 +34,21 @@ LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight,
 	return l->post(l, lap);
 }
 
-/* Waits until the other end's message of @lap is there. */
+/*
+ * Waits until the other end's message of @lap is there. Where messages may be lost the lanes of
+ * the two ends need not be the same: a receive is counted where it was taken, and once it was.
+ */
 LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
 		       enum clock_source clock, struct poll_gap *gap)
 {
 	if (sight == SEE_COMPLETION) {
-		l->consumed += r->answers;
-		for (unsigned int left = r->answers; left; left--)
-			if (wait_cq(r->wait, l->cqs->recv, 1, clock, gap) < 0)
+		uint64_t index = 0;
+
+		for (unsigned int left = r->answers; left; left--) {
+			if (wait_cq_id(r->wait, l->cqs->recv, 1, clock, gap, &index) < 0)
 				return -1;
+			(l - l->index + index)->consumed++;
+		}
 		return 0;
 	}
 	return wait_word(r->wait, (const uint64_t *)(const void *)(l->recv + r->mark.word),

@@ -50,11 +50,11 @@ static inline __attribute__((always_inline)) int wait_word(struct wait *w, const
 
 /*
  * Takes completions of @cq, at most @max (16) at once, until at least one came. Their number, or
- * -1 with the reason in w->end.
+ * -1 with the reason in w->end. @id: NULL, or where the wr_id of the first one goes.
  */
-static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct ibv_cq *cq, int max,
-							 enum clock_source clock,
-							 struct poll_gap *gap)
+static inline __attribute__((always_inline)) int wait_cq_id(struct wait *w, struct ibv_cq *cq,
+							    int max, enum clock_source clock,
+							    struct poll_gap *gap, uint64_t *id)
 {
 	struct ibv_wc wc[16];
 	unsigned int n = w->spins;
@@ -77,7 +77,16 @@ static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct 
 	for (int i = 0; i < got; i++)
 		if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0))
 			return wait_bad_completion(w, &wc[i]);
+	if (id)
+		*id = wc[0].wr_id;
 	return got;
+}
+
+static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct ibv_cq *cq, int max,
+							 enum clock_source clock,
+							 struct poll_gap *gap)
+{
+	return wait_cq_id(w, cq, max, clock, gap, NULL);
 }
 
 #endif
