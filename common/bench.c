@@ -126,6 +126,7 @@ static void close_session(struct bench *b)
 		free(b->results[i].gap);
 	}
 	bench_stream_close(b);
+	bench_dump_close(b);
 	free(b->results);
 	lap_store_close(&b->store);
 	endpoint_address_free(&b->local);

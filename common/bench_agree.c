@@ -137,6 +137,7 @@ static json_t *plan_message(const struct bench *b)
 	json_object_set_new(m, "cpu", json_string(b->set.cpu));
 	json_object_set_new(m, "cpu_given", json_boolean(option_given(&b->set, "cpu")));
 	json_object_set_new(m, "client_cpu", cpu_json(b));
+	json_object_set_new(m, "dump", json_boolean(b->set.dump != NULL));
 	if (b->set.path_record)
 		json_object_set_new(m, "path_record", cm_record_to_json(&b->by_cm.record));
 	return m;
@@ -166,6 +167,7 @@ int bench_client_agree(struct bench *b)
 	b->peer_cpu = take_peer_cpu(json_object_get(m, "cpu"));
 	if (json_is_true(json_object_get(m, "shared")))
 		b->yield = true;
+	b->dump_peer = json_is_true(json_object_get(m, "dump"));
 	json_decref(m);
 	return rc;
 }
@@ -212,9 +214,10 @@ static int take_plan(struct bench *b, struct control *c, json_t *m, struct error
 		return error_set(err, EXIT_PEER, EPROTO, "a plan for ports that cannot talk");
 	if (op_check(b->program->family, b->program->bandwidth, &b->set, why, sizeof(why)))
 		return error_set(err, EXIT_PEER, EPROTO, "a plan that cannot be: %s", why);
+	b->dump_peer = json_is_true(json_object_get(m, "dump"));
 	if (plan_dump_too_long(&b->set))
 		return error_set(err, EXIT_MISUSE, 0,
-				 "the server's -U or -H keeps at most %llu samples, and the client asks "
+				 "the server's -U, -H or --dump keeps at most %llu samples, and the client asks "
 				 "for more laps", PLAN_SAMPLES_MAX);
 	if (check_memory(b, err))
 		return -1;
@@ -227,6 +230,7 @@ static int send_accept(struct bench *b, struct control *c, struct error *err)
 
 	json_object_set_new(m, "cpu", cpu_json(b));
 	json_object_set_new(m, "shared", json_boolean(b->yield));
+	json_object_set_new(m, "dump", json_boolean(b->set.dump != NULL));
 	if (b->set.rdma_cm)
 		json_object_set_new(m, "rdma_cm", cm_offer_to_json(&b->by_cm.cm.offer));
 	return control_send(c, m, deadline_in(NS_PER_S), err);

@@ -58,6 +58,11 @@ static struct lap_goal goal_of(const struct bench *b)
 	return g;
 }
 
+static uint64_t size_of(const struct lap_run *r)
+{
+	return r->lane->sge.length;
+}
+
 static json_t *done_message(const struct lap_run *r, const struct lap_result *res)
 {
 	json_t *m = control_message("done");
@@ -89,6 +94,8 @@ static int client_size(struct bench *b, struct lap_run *r, struct lap_result *re
 	bench_interval_close(b);
 	bench_note_end(b, r->wait);
 	bench_passed("run");
+	if (bench_dump_keep(b, r, size_of(r), r->laps, res->warmup))
+		return -1;
 	if (laps_result_client(r, &b->store, res, b->err) || error_is_set(b->err))
 		return -1;
 	if (res->full)
@@ -125,6 +132,9 @@ static int server_size(struct bench *b, struct lap_run *r, struct lap_result *re
 		w->done_laps = r->laps;
 		w->done_warmup = b->set.warmup < r->laps ? b->set.warmup : 0;
 	}
+	if (bench_dump_keep(b, r, size_of(r), r->laps < w->done_laps ? r->laps : w->done_laps,
+			    w->done_warmup))
+		return -1;
 	if (laps_result_server(r, &b->store, w->done_laps, w->done_warmup, res, err))
 		return -1;
 	return error_is_set(err) ? -1 : 0;
@@ -253,7 +263,7 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 	b->number = b->server ? w.done_number : r.number + r.laps;
 	if (keep_samples(b, res))
 		return -1;
-	if (rc || bench_each_peer(b, exchange_results, res))
+	if (rc || bench_each_peer(b, exchange_results, res) || bench_dump_exchange(b, size))
 		return -1;
 	return judge_loss(b, res);
 }

@@ -101,6 +101,7 @@ void bench_report(struct bench *b, const struct endpoint *shown)
 		judge(&r, s, b->err);
 	if (!bench_stdout_taken(b) && (b->result_count || r.bw_count))
 		write_table("-", report_text, &r, b->err);
+	bench_dump_write(b);
 	if (s->csv)
 		write_table(s->csv, report_csv, &r, b->err);
 	if (s->json) {

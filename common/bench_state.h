@@ -68,6 +68,8 @@ struct bench {
 	unsigned int other_count, turn; /* turn: 0 for the first peer */
 	struct mcast mcast;
 	struct bench_interval *interval; /* of the size that runs, or NULL */
+	bool dump_peer;              /* the peer writes a dump, and wants our stamps */
+	struct bench_dumped *dumped; /* stamps that were kept, or NULL */
 	struct bench_stream *stream; /* of a bandwidth program, or NULL */
 	bool interrupted;
 
@@ -82,10 +84,16 @@ struct bench {
 uint64_t bench_stage(struct bench *b, const char *name);
 void bench_passed(const char *name);
 
-/* Samples are printed one by one. */
+/* A dump is written, here or at the peer. */
+static inline bool bench_keeps_stamps(const struct bench *b)
+{
+	return b->set.dump || b->dump_peer;
+}
+
+/* Samples are wanted one by one. */
 static inline bool bench_dumps(const struct bench *b)
 {
-	return b->set.unsorted || b->set.sorted;
+	return b->set.unsorted || b->set.sorted || bench_keeps_stamps(b);
 }
 
 static inline enum latency_kind bench_kind(const struct bench *b)
@@ -107,7 +115,7 @@ static inline bool bench_loads(const struct bench *b)
 /* The arrays of results[] are copies, not the store's. */
 static inline bool bench_keeps_copies(const struct bench *b)
 {
-	return bench_dumps(b) && (b->set.sizes.count > 1 || b->set.runs.most > 1 || bench_loads(b));
+	return (b->set.unsorted || b->set.sorted) && (b->set.sizes.count > 1 || b->set.runs.most > 1 || bench_loads(b));
 }
 
 static inline unsigned int bench_qps(const struct bench *b)
@@ -177,6 +185,13 @@ void bench_counters_after(struct bench *b, bool with_peer);
 /* bench_interval.c: the hook of --interval, or NULL */
 const struct lap_interval *bench_interval_open(struct bench *b);
 void bench_interval_close(struct bench *b);
+
+/* bench_dump.c: copies of a run's stamps, before they become samples; the file */
+int bench_dump_keep(struct bench *b, const struct lap_run *r, uint64_t size, uint64_t laps,
+		    uint64_t warmup);
+int bench_dump_exchange(struct bench *b, uint64_t size);
+void bench_dump_write(struct bench *b);
+void bench_dump_close(struct bench *b);
 
 /* bench_laps.c: one size of a latency program */
 int bench_lap_size(struct bench *b, uint64_t size, bool loaded);

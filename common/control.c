@@ -108,9 +108,11 @@ static int wait_ready(struct control *c, short events, uint64_t deadline, struct
 	}
 }
 
-static int send_all(struct control *c, const uint8_t *p, size_t len, uint64_t deadline,
-		    struct error *err)
+int control_send_bytes(struct control *c, const void *from, size_t len, uint64_t deadline,
+		       struct error *err)
 {
+	const uint8_t *p = from;
+
 	while (len) {
 		ssize_t n = send(c->fd, p, len, MSG_NOSIGNAL);
 
@@ -136,7 +138,7 @@ int control_send(struct control *c, json_t *msg, uint64_t deadline, struct error
 	json_decref(msg);
 	if (!frame)
 		return error_set(err, EXIT_FAILED, ENOMEM, "building a control message");
-	rc = send_all(c, frame, len, deadline, err);
+	rc = control_send_bytes(c, frame, len, deadline, err);
 	free(frame);
 	return rc;
 }
@@ -285,4 +287,33 @@ void control_abort(struct control *c, const struct error *err)
 			"errno", err->err, "code", (int)err->code, "text", json_text(err->text));
 	if (msg)
 		control_send(c, msg, deadline_in(NS_PER_S), &ignored);
+}
+
+int control_recv_bytes(struct control *c, void *to, size_t len, uint64_t deadline,
+		       struct error *err)
+{
+	size_t early = c->in_len < len ? c->in_len : len;
+	uint8_t *p = to;
+
+	if (early) {
+		memcpy(p, c->in, early);
+		memmove(c->in, c->in + early, c->in_len - early);
+		c->in_len -= early;
+	}
+	for (p += early, len -= early; len;) {
+		ssize_t n = recv(c->fd, p, len, 0);
+
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+		} else if (n == 0) {
+			return lost(c, 0, err);
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			if (wait_ready(c, POLLIN, deadline, err))
+				return -1;
+		} else if (errno != EINTR) {
+			return lost(c, errno, err);
+		}
+	}
+	return 0;
 }

@@ -60,6 +60,17 @@ json_t *control_recv(struct control *c, const char *type, uint64_t deadline, str
  */
 int control_try_recv(struct control *c, json_t **msg, struct error *err);
 
+/* What follows a frame that announces it: bytes as they are. 0 or -1. */
+int control_send_bytes(struct control *c, const void *p, size_t len, uint64_t deadline,
+		       struct error *err);
+int control_recv_bytes(struct control *c, void *p, size_t len, uint64_t deadline,
+		       struct error *err);
+/* 64-bit values, big-endian on the way; each piece of them has @ns. */
+int control_send_values(struct control *c, const uint64_t *v, uint64_t n, uint64_t ns,
+			struct error *err);
+int control_recv_values(struct control *c, uint64_t *v, uint64_t n, uint64_t ns,
+			struct error *err);
+
 /* Tells the peer about the failure in @err; within a second, or not at all. */
 void control_abort(struct control *c, const struct error *err);
 

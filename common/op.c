@@ -227,7 +227,7 @@ static bool verify_and_loss(const struct question *q)
 static bool interval_without_histogram(const struct question *q)
 {
 	return q->s->interval_ns && !q->bandwidth &&
-	       (q->s->unsorted || q->s->sorted || q->s->detail);
+	       (q->s->unsorted || q->s->sorted || q->s->detail || q->s->dump);
 }
 
 static bool interval_without_time(const struct question *q)
@@ -259,6 +259,11 @@ static bool runs_and_load(const struct question *q)
 {
 	return (q->s->runs.most || q->s->confidence.level > 0) &&
 	       (q->s->load.rate.bits || q->s->load.rate.messages || q->s->infinite);
+}
+
+static bool mcast_and_dump(const struct question *q)
+{
+	return *q->s->mcast.address && q->s->dump;
 }
 
 static bool gap_and_detail(const struct question *q)
@@ -302,7 +307,8 @@ static const struct {
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "
-				      "-H and --detail" },
+				      "-H, --dump and --detail" },
+	{ mcast_and_dump, "--dump holds one server's stamps; leave it out with --mcast" },
 	{ interval_without_time, "--interval is for a run by time; add --duration or "
 				 "--run-infinitely" },
 };

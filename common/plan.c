@@ -95,7 +95,7 @@ static const char *unfit(const struct settings *s)
 
 bool plan_dump_too_long(const struct settings *s)
 {
-	return (s->unsorted || s->sorted) && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX;
+	return (s->unsorted || s->sorted || s->dump) && !s->duration_ns && s->iters > PLAN_SAMPLES_MAX;
 }
 
 int plan_apply(const struct option_program *p, json_t *plan, struct settings *s, char *why,
@@ -190,7 +190,7 @@ int plan_validate(const struct settings *s, char *why, size_t cap)
 		snprintf(why, cap, "--detail keeps every lap: at most %llu with --iters",
 			 PLAN_SAMPLES_MAX);
 	else if (plan_dump_too_long(s))
-		snprintf(why, cap, "-U and -H keep every sample: at most %llu with --iters",
+		snprintf(why, cap, "-U, -H and --dump keep every sample: at most %llu with --iters",
 			 PLAN_SAMPLES_MAX);
 	return *why ? -EINVAL : 0;
 }
