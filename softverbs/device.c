@@ -16,6 +16,19 @@
 struct sv_dev *sv_devs;
 int sv_ndevs;
 static struct spec spec;
+static int live_contexts;
+
+/* SOFTVERBS_CHECK: a program is told what it has not closed. */
+static void tell_left(const char *what, int n)
+{
+	if (n && getenv("SOFTVERBS_CHECK"))
+		fprintf(stderr, "softverbs: %d %s left\n", n, what);
+}
+
+__attribute__((destructor)) static void tell_left_at_exit(void)
+{
+	tell_left("open contexts", __atomic_load_n(&live_contexts, __ATOMIC_RELAXED));
+}
 
 static void dist_load(struct dist *to, const struct dist *from, const char *dev)
 {
@@ -177,6 +190,7 @@ struct ibv_context *sv_open_device(struct ibv_device *ibd)
 	c->v.context.cmd_fd = -1;
 	c->v.context.num_comp_vectors = 1;
 	pthread_mutex_init(&c->v.context.mutex, NULL);
+	__atomic_add_fetch(&live_contexts, 1, __ATOMIC_RELAXED);
 	ops(c);
 	ret = ctx_share(c);
 	if (ret) {
@@ -196,6 +210,8 @@ int sv_close_device(struct ibv_context *ibc)
 
 	if (ret)
 		return ret;
+	__atomic_sub_fetch(&live_contexts, 1, __ATOMIC_RELAXED);
+	tell_left("PDs, CQs, QPs, SRQs and channels", c->refs);
 	close(ibc->async_fd);
 	close(c->async_w);
 	if (c->refs)
