@@ -9,26 +9,9 @@
 #include <unistd.h>
 
 #include "spec.h"
+#include "spec_text.h"
 
 enum { FAILED = 1, MISUSE = 2, CANNOT_RUN = 126, NOT_FOUND = 127 };
-
-static const char usage[] =
-	"usage: softverbs [-d SPEC] CMD [ARGS...]\n"
-	"Runs CMD with software verbs devices: no RDMA hardware, no kernel driver, no root.\n"
-	"Processes of one user on one host reach each other; it says nothing about hardware.\n"
-	"\n"
-	"  -d, --device SPEC  devices; default: SOFTVERBS from the environment, else soft0\n"
-	"  -h, --help         this text\n"
-	"  -V, --version      the version\n"
-	"\n"
-	"SPEC is NAME[:KEY=VALUE,KEY=VALUE...][;NAME...], for example\n"
-	"  soft0:delay=2us+exp(1us),seed=7\n"
-	"  soft0;soft1:link=eth,gids=fe80::1|10.0.0.1,mtu=1024\n"
-	"  soft0:err=REM_ACCESS_ERR@100,drop=0.01,trace=/tmp/truth\n"
-	"A wrong KEY is answered with the list of all; doc/softverbs-spec.md explains them.\n"
-	"\n"
-	"Exit status: that of CMD; 1 the library is missing, 2 misuse or a malformed SPEC,\n"
-	"126 CMD cannot be run, 127 CMD was not found.\n";
 
 /* Beside the command: ../lib, both in the build tree and where it was installed. */
 static int library_path(char out[PATH_MAX])
@@ -122,11 +105,18 @@ static int run(char **cmd)
 	return err == ENOENT ? NOT_FOUND : CANNOT_RUN;
 }
 
+static int say(void (*text)(FILE *out))
+{
+	text(stdout);
+	return fflush(stdout) || ferror(stdout) ? FAILED : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "man", no_argument, NULL, 'm' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -136,7 +126,9 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "+d:hV", options, NULL)) != -1) {
 		if (c == 'h')
-			return fputs(usage, stdout) < 0;
+			return say(spec_help);
+		if (c == 'm')
+			return say(spec_man);
 		if (c == 'V')
 			return printf("softverbs %s\n", VERBSPERF_VERSION) < 0;
 		if (c != 'd') {

@@ -42,6 +42,11 @@ struct spec_key {
 	size_t off, size;		/* in spec_device, or in spec_port */
 	uint64_t min, max;
 	const struct spec_name *names;
+	/*
+	 * For --help and the manual page. group: NULL as in the row before; arg: NULL from names;
+	 * fallback: NULL when a key that is not there does nothing.
+	 */
+	const char *group, *arg, *help, *fallback;
 };
 
 extern const struct spec_key spec_keys[];	/* ends with a NULL name */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../../softverbs/spec.h"
+#include "../../softverbs/spec_parse.h"
 
 static struct spec parse(const char *text)
 {
@@ -307,10 +308,38 @@ static void test_limits_of_lists(void **state)
 	assert_int_equal(err.pos, strlen(text) - 1);
 }
 
+/* What --help calls the default is: a device that is told so is the same as one that is not. */
+static void test_fallbacks(void **state)
+{
+	struct spec plain = parse("soft0");
+	int compared = 0;
+
+	(void)state;
+	for (const struct spec_key *k = spec_keys; k->name; k++) {
+		char text[128];
+		struct spec s;
+		int n = k->fallback ? (int)strcspn(k->fallback, ";") : 0;
+
+		assert_non_null(k->help);
+		if (!n || k->form != SPEC_VALUE || memchr(k->fallback, ' ', (size_t)n) ||
+		    !strcmp(k->fallback, "all"))
+			continue;	/* in words */
+		snprintf(text, sizeof(text), "soft0:%s=%.*s", k->name, n, k->fallback);
+		s = parse(text);
+		if (memcmp(s.dev, plain.dev, sizeof(*s.dev)))
+			fail_msg("%s is not the default", text);
+		compared++;
+		spec_free(&s);
+	}
+	assert_true(compared >= 15);
+	spec_free(&plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_fallbacks),
 		cmocka_unit_test(test_device_keys),
 		cmocka_unit_test(test_delay_forms),
 		cmocka_unit_test(test_fault_keys),

@@ -44,6 +44,17 @@ lib=$build/lib/libsoftverbs.so
 show='echo "<$SOFTVERBS> <$LD_PRELOAD>"'
 gives "help" 0 '^usage: softverbs' - "$cmd" -h
 gives "long help" 0 '^usage: softverbs' - "$cmd" --help
+gives "the manual page" 0 '^\.TH SOFTVERBS 1' - "$cmd" --man
+[ -z "$("$cmd" --help | awk 'length > 115')" ]
+result $? "no line of the help is too wide"
+# Keys: "  name=ARG   text" below the line on SPEC, up to the one on DELAY.
+keys=$("$cmd" --help | sed -n '/^SPEC is/,/^DELAY is/s/^  \([a-z_]*\)\([=@ ].*\)*$/\1/p')
+[ "$(echo "$keys" | wc -w)" -gt 30 ]
+result $? "the help lists the keys"
+for k in $keys; do
+	"$cmd" --man | grep -q "^\.B $k" && grep -q "\`$k[=@\`]" doc/softverbs-spec.md
+	result $? "$k is in the manual page and in doc/softverbs-spec.md"
+done
 gives "version" 0 '^softverbs [0-9]+\.' - "$cmd" -V
 gives "no command" 2 - 'no command' "$cmd"
 gives "no command behind a device" 2 - 'no command' "$cmd" -d soft0
