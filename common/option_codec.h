@@ -6,6 +6,6 @@
 #include "option_table.h"
 
 extern const struct option_codec option_rate_codec, option_load_codec, option_flow_codec,
-	option_mcast_codec, option_confidence_codec, option_runs_codec;
+	option_mcast_codec, option_confidence_codec, option_runs_codec, option_tolerance_codec;
 
 #endif

@@ -13,6 +13,7 @@ static const char *const post_names[] = { "send", "wr", NULL };
 static const char *const transport_names[] = { "RC", "UC", "UD", NULL };
 static const char *const atomic_names[] = { "fetch-add", "cmp-swap", NULL };
 static const char *const off_on[] = { "off", "on", NULL };
+static const char *const format_names[] = { "csv", "gnuplot", NULL };
 static const char *const reap_names[] = { "now", "late", NULL };
 
 /* clang-format off */
@@ -189,7 +190,7 @@ const struct option_record option_table[] = {
 	  AT(clock) },
 
 	/* Output */
-	{ "cycles", "cC", OPTION_FLAG, SCOPE_LOCAL, FOR_LAT, "Output", NULL,
+	{ "cycles", "cC", OPTION_FLAG, SCOPE_LOCAL, FOR_LAT | FOR_STATS, "Output", NULL,
 	  0, 0, "", NULL, "report CPU cycles instead of usec", AT(cycles) },
 	{ "unsorted", "U", OPTION_FLAG, SCOPE_LOCAL, FOR_LAT, "Output", NULL,
 	  0, 0, "", NULL, "print every sample in order of measurement", AT(unsorted) },
@@ -208,6 +209,21 @@ const struct option_record option_table[] = {
 	{ "verbose", "v", OPTION_FLAG, SCOPE_LOCAL, FOR_PAIR, "Output", NULL,
 	  0, 0, "", NULL, "say what is being done: every effective setting, every stage",
 	  AT(verbose) },
+
+	/* Dumps */
+	{ "hiccup", "", OPTION_NUMBER, SCOPE_LOCAL, FOR_STATS, "What is looked for", "K",
+	  2, 1000000, "10", NULL,
+	  "samples over the level of their part of the run by K median deviations are hiccups",
+	  AT(stats.hiccup) },
+	{ "tolerance", "", OPTION_PARSED, SCOPE_LOCAL, FOR_STATS, "What is looked for", "T",
+	  0, 0, "2%", NULL,
+	  "compare: by how much B may be slower than A, in percent of A's median or as a time",
+	  AT_CODEC(stats.tolerance, &option_tolerance_codec) },
+	{ "format", "", OPTION_NAME, SCOPE_LOCAL, FOR_STATS, "Conversion", "NAME",
+	  0, 0, "csv", format_names, "convert: rows for a spreadsheet, or for gnuplot",
+	  AT(stats.format) },
+	{ "output", "", OPTION_TEXT, SCOPE_LOCAL, FOR_STATS, "Conversion", "FILE",
+	  0, 0, NULL, NULL, "convert: where the rows go; by default to stdout", AT(stats.output) },
 
 	/* Control connection */
 	{ "port", "p", OPTION_NUMBER, SCOPE_LOCAL, FOR_PAIR, "Control connection", "N",

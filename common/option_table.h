@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "option_stats.h"
 #include "option_types.h"
 
 enum option_type {
@@ -42,6 +43,7 @@ enum option_for {
 	FOR_ATOMIC = 1 << 8,
 	FOR_LOSSY = 1 << 9, /* more transports than RC */
 	FOR_MCAST = 1 << 10, /* to several receivers */
+	FOR_STATS = 1 << 11, /* lat_stats */
 };
 
 /*
@@ -72,6 +74,7 @@ struct settings {
 	struct option_runs runs;
 	struct text_list expect;
 	struct size_list sizes;
+	struct stats_settings stats;
 	const char *ib_dev, *cpu, *bind, *json, *csv, *dump;
 	bool imm, bidirectional, reversed, events, srq, rdma_cm, path_record, verify, mr_per_qp;
 	bool allow_loss, infinite;

@@ -118,8 +118,10 @@ void options_help(FILE *out, const struct option_program *p)
 	if (p->argument)
 		fprintf(out, "Usage: %s [OPTIONS]         server\n"
 			     "       %s [OPTIONS] %-7s client\n", p->name, p->name, p->argument);
-	else
+	else if (!p->usage)
 		fprintf(out, "Usage: %s [OPTIONS]\n", p->name);
+	for (int i = 0; p->usage && p->usage[i]; i++)
+		fprintf(out, "%s %s [OPTIONS] %s\n", i ? "      " : "Usage:", p->name, p->usage[i]);
 	fprintf(out, "\n%s.\n", p->summary);
 	if (p->argument)
 		fputs("Options marked * are given on the client: the server takes them from it.\n",
@@ -229,7 +231,10 @@ void options_man(FILE *out, const struct option_program *p)
 	man_title(out, p->name);
 	fprintf(out, ".SH NAME\n%s \\- ", p->name);
 	man_text(out, p->summary, strlen(p->summary));
-	fprintf(out, ".SH SYNOPSIS\n.B %s\n[\\fIOPTIONS\\fR]\n", p->name);
+	fprintf(out, ".SH SYNOPSIS\n.B %s\n[\\fIOPTIONS\\fR]%s%s\n", p->name,
+		p->usage ? " " : "", p->usage ? p->usage[0] : "");
+	for (int i = 1; p->usage && p->usage[0] && p->usage[i]; i++)
+		fprintf(out, ".br\n.B %s\n[\\fIOPTIONS\\fR] %s\n", p->name, p->usage[i]);
 	if (p->argument)
 		fprintf(out, ".br\n.B %s\n[\\fIOPTIONS\\fR] \\fI%s\\fR\n", p->name, p->argument);
 	fputs(".SH OPTIONS\n", out);

@@ -178,6 +178,11 @@ static int check_host(const struct option_program *p, const char *host, struct e
 static int take_arguments(const struct option_program *p, int argc, char **argv,
 			  struct settings *s, struct error *err)
 {
+	if (p->usage) {
+		s->stats.files = argv + optind;
+		s->stats.file_count = argc - optind;
+		return 0;
+	}
 	if (optind == argc)
 		return 0;
 	if (!p->argument)

@@ -23,6 +23,7 @@ struct option_program {
 	unsigned int mask;                     /* enum option_for */
 	const struct option_default *defaults; /* may be NULL */
 	const char *argument;                  /* "HOST", or NULL where none is taken */
+	const char *const *usage; /* what follows the options, ends with NULL: many arguments */
 	const char *const *sections;           /* man: title, text, title, text, ..., NULL */
 };
 
