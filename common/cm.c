@@ -151,18 +151,28 @@ static const char *reject_reason(int status)
 	}
 }
 
-int cm_event_failed(struct cm *cm, const struct cm_watch *w, const struct cm_event *e,
-		    const char *what, struct error *err)
+void cm_prefer_news_of_peer(struct cm *cm, const struct cm_watch *w, struct error *err)
+{
+	struct pollfd p = { .fd = w->control->fd, .events = POLLIN };
+	uint64_t deadline = deadline_in(NEWS_NS);
+	struct error ours = *err;
+
+	if (ours.code != EXIT_FAILED || ours.from_peer)
+		return;
+	err->code = EXIT_OK;
+	while (!error_is_set(err) && !deadline_passed(deadline) &&
+	       poll(&p, 1, deadline_poll_ms(deadline, SLICE_MS)) >= 0)
+		if (p.revents)
+			cm_take_message(cm, w, err);
+	if (!error_is_set(err))
+		*err = ours;
+}
+
+int cm_event_failed(const struct cm *cm, const struct cm_event *e, const char *what,
+		    struct error *err)
 {
 	const char *name = rdma_event_str(e->type);
-	struct pollfd p = { .fd = w->control ? w->control->fd : -1, .events = POLLIN };
-	uint64_t deadline = deadline_in(NEWS_NS);
 
-	/* A peer that died or gave up rejects what is under way; its own word is the reason. */
-	while (w->control && e->type != RDMA_CM_EVENT_ADDR_ERROR && !deadline_passed(deadline) &&
-	       poll(&p, 1, deadline_poll_ms(deadline, SLICE_MS)) >= 0)
-		if (p.revents && cm_take_message(cm, w, err))
-			return -1;
 	if (e->type == RDMA_CM_EVENT_REJECTED || (cm->ud && e->status > 0))
 		return error_set(err, EXIT_FAILED, 0, "%s: %s, reason %d (%s)", what, name, e->status,
 				 cm->ud ? "the peer takes no request for a queue pair" :

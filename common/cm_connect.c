@@ -186,7 +186,7 @@ static int client_event(struct connecting *c, const struct cm_event *e)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		return c->cm->ud ? take_datagram_peer(c, e, i) : 0;
 	default:
-		return cm_event_failed(c->cm, c->watch, e, what(c, i, text), c->err);
+		return cm_event_failed(c->cm, e, what(c, i, text), c->err);
 	}
 }
 
@@ -248,7 +248,7 @@ static int server_event(struct connecting *c, const struct cm_event *e)
 		c->cm->up++;
 		return 0;
 	default:
-		return cm_event_failed(c->cm, c->watch, e, what(c, cm_index(e->id), text), c->err);
+		return cm_event_failed(c->cm, e, what(c, cm_index(e->id), text), c->err);
 	}
 }
 
@@ -302,6 +302,8 @@ int cm_connect(struct cm *cm, const struct cm_job *job, const struct cm_watch *w
 	else
 		cm->id_count = count;
 	rc = error_is_set(err) ? -1 : connect_endpoint(&c);
+	if (rc)
+		cm_prefer_news_of_peer(cm, w, err);
 	free(c.ahs);
 	return rc;
 }

@@ -24,9 +24,11 @@ struct cm_event {
 int cm_next_event(struct cm *cm, const struct cm_watch *w, struct cm_event *e, struct error *err);
 /* Takes what the peer says: 0, or -1 when it aborted, is gone, or says what it should not. */
 int cm_take_message(struct cm *cm, const struct cm_watch *w, struct error *err);
-/* An event that is not the one that was due, as an error; the peer's own news come first. */
-int cm_event_failed(struct cm *cm, const struct cm_watch *w, const struct cm_event *e,
-		    const char *what, struct error *err);
+/* An event that is not the one that was due, as an error. */
+int cm_event_failed(const struct cm *cm, const struct cm_event *e, const char *what,
+		    struct error *err);
+/* A peer that dies or gives up spoils what is under way: then its own word is the reason. */
+void cm_prefer_news_of_peer(struct cm *cm, const struct cm_watch *w, struct error *err);
 
 struct rdma_cm_id *cm_new_id(struct cm *cm, unsigned int index, struct error *err);
 

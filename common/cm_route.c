@@ -83,7 +83,7 @@ static int await(struct cm *cm, const struct cm_watch *w, enum rdma_cm_event_typ
 	if (e.type == RDMA_CM_EVENT_ADDR_ERROR && (e.status == -ENODEV || e.status == -EADDRNOTAVAIL))
 		return error_set(err, EXIT_MISUSE, 0, "%s: there is no RDMA device on this way%s",
 				 what, a->hint);
-	return cm_event_failed(cm, w, &e, what, err);
+	return cm_event_failed(cm, &e, what, err);
 }
 
 static int fill_route(const struct rdma_cm_id *id, struct cm_route *r, struct error *err)
