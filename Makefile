@@ -5,6 +5,7 @@
 # make tests                 builds the test programs without running them
 # make install               PREFIX=/usr/local, DESTDIR=
 # make fuzz                  libFuzzer targets for FUZZ_SECONDS in all (clang)
+# make bench                 beside perftest and qperf, in turns, on softverbs (scripts/bench)
 # make soak                  what takes hours
 # make SAN=address,undefined | SAN=thread    the same in build/asan or build/tsan
 # make CC=clang ...
@@ -144,6 +145,9 @@ check: tests
 fuzz:
 	scripts/fuzz $(FUZZ_SECONDS)
 
+bench: all
+	scripts/bench $(BENCH)
+
 # What takes too long for scripts/test: hours. doc/soak.md keeps the last run.
 soak: tests
 	PAIR_STARTS=1000 tests/pair/test_connect.py
@@ -161,7 +165,7 @@ clean:
 	rm -rf build
 
 comma := ,
-.PHONY: bench-softverbs soak-softverbs $(SOAKS) soak all tests check fuzz install clean
+.PHONY: bench bench-softverbs soak-softverbs $(SOAKS) soak all tests check fuzz install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -149,6 +149,21 @@ def a_command_that_hangs():
     assert subprocess.run(["pgrep", "-f", "sleep 60.25"], stdout=subprocess.DEVNULL, check=False).returncode == 1
 
 
+def turns_in_the_slow_mode():
+    """In the lab they are taken away, in pairs, and only those of a latency."""
+    class place:
+        lab = True
+    r = row("write-lat-8")
+    for a, b, gone in (100, 90, False), (8e6, 90, True), (100, 8e6, True):
+        r.turns["ours"].append(a)
+        r.turns["theirs"].append(b)
+        assert bench.in_slow_mode(r, place) == gone
+    assert (r.turns["ours"], r.turns["theirs"], r.slow) == ([100], [90], 2)
+    r.turns = {"ours": [8e6], "theirs": [9e6]}
+    place.lab = False
+    assert not bench.in_slow_mode(r, place)
+
+
 def run(*words, peers=("ib_write_lat",), code=0, **env):
     """The JSON and the text of a run in which the @peers alone are stand-ins."""
     with tempfile.TemporaryDirectory() as d:
@@ -216,7 +231,7 @@ def beside_perftest():
 
 
 CASES = [the_fastest_third, a_planted_ratio, an_interval_tells_noise, goals, a_median_within_a_step, dumps,
-         perftest_tables, qperf_lines, own_json, a_port_that_listens, a_command_that_hangs, beside_a_stand_in,
+         perftest_tables, qperf_lines, own_json, a_port_that_listens, a_command_that_hangs, turns_in_the_slow_mode, beside_a_stand_in,
          a_check_that_fails, a_peer_that_fails, programs_that_are_not_there, all_rows, misuse, beside_perftest]
 
 
