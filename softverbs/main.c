@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "help.h"
 #include "spec.h"
-#include "spec_text.h"
 
 enum { FAILED = 1, MISUSE = 2, CANNOT_RUN = 126, NOT_FOUND = 127 };
 
@@ -126,9 +126,9 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "+d:hV", options, NULL)) != -1) {
 		if (c == 'h')
-			return say(spec_help);
+			return say(help_print);
 		if (c == 'm')
-			return say(spec_man);
+			return say(help_man);
 		if (c == 'V')
 			return printf("softverbs %s\n", VERBSPERF_VERSION) < 0;
 		if (c != 'd') {

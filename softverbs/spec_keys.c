@@ -278,7 +278,7 @@ const struct spec_key spec_keys[] = {
 	  NULL, NULL, "active MTU", "4096" },
 	{ "gids", P1, set_gids, PORT(gid), 0, 0, NULL,
 	  NULL, "LIST",
-	  "none, or IP addresses, /v1 or /v2 behind them: RoCE version", "fe80:: and the GUID" },
+	  "none, or IP addresses, with /v1 or /v2 for RoCE", "fe80:: and the GUID" },
 	{ "pkeys", P, set_pkeys, PORT(pkey), 0, 0, NULL,
 	  NULL, "LIST", "P_Key table", "0xffff" },
 	{ "width", P, set_name, PORT(width), 0, 0, width_names,
