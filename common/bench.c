@@ -127,6 +127,8 @@ static void close_session(struct bench *b)
 	}
 	bench_stream_close(b);
 	bench_dump_close(b);
+	for (unsigned int i = 0; i < b->result_count; i++)
+		free(b->results[i].worst);
 	free(b->results);
 	lap_store_close(&b->store);
 	endpoint_address_free(&b->local);

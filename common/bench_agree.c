@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -296,9 +297,11 @@ static json_t *bench_facts_json(const struct bench *b)
 	const struct device_facts *f = &b->facts;
 	char host[256] = "?", gid[GID_TEXT_MAX];
 	json_t *o = json_object();
+	struct utsname kernel;
 
 	gethostname(host, sizeof(host) - 1);
 	json_object_set_new(o, "host", json_text(host));
+	json_object_set_new(o, "kernel", json_text(uname(&kernel) ? "?" : kernel.release));
 	json_object_set_new(o, "device", json_text(f->name));
 	json_object_set_new(o, "firmware", json_text(f->firmware));
 	json_object_set_new(o, "software", f->software ? json_string(f->software) : json_null());

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "dump.h"
 #include "plan.h"
@@ -71,6 +70,8 @@ int bench_dump_keep(struct bench *b, const struct lap_run *r, uint64_t size, uin
 	s->warmup = warmup < laps ? warmup : laps;
 	if (copy_column(b, s, DUMP_POST, r->post, stamps) ||
 	    (!(bench_paced(b) && b->server) && copy_column(b, s, DUMP_SEEN, r->seen, laps)))
+		return -1;
+	if (copy_column(b, s, DUMP_CPU, r->cpu, laps))
 		return -1;
 	return copy_column(b, s, DUMP_GAP, r->gap, laps);
 }

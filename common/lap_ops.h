@@ -86,14 +86,28 @@ LAP_INLINE int lap_receive(struct lap_run *r, struct lane *l, enum lap_sight sig
 	return rc ? lap_receive_failed(r, rc) : 0;
 }
 
+LAP_INLINE void lap_add(struct lap_run *r, uint64_t sample, uint64_t t)
+{
+	histogram_add(r->histogram, sample);
+	worst_see(r->worst, sample, r->histogram->count, t);
+}
+
 /* Counts the lap that ended with stamp @t. After the post, where its cost is hidden. */
 LAP_INLINE void lap_count(struct lap_run *r, enum lap_record record, uint64_t t)
 {
 	if (record != RECORD_HISTOGRAM)
 		return;
 	if (r->before)
-		histogram_add(r->histogram, lap_difference(r, r->before, t));
+		lap_add(r, lap_difference(r, r->before, t), t);
 	r->before = t;
+}
+
+/* What --detail keeps of a lap besides its stamps. */
+LAP_INLINE void lap_keep_detail(struct lap_run *r, uint64_t lap, const struct poll_gap *gap)
+{
+	r->gap[lap] = gap->longest;
+	if (r->cpu)
+		r->cpu[lap] = lap_cpu(&r->section);
 }
 
 /* The answer of @lap, posted at @t, was seen. */
@@ -106,12 +120,12 @@ LAP_INLINE void lap_saw(struct lap_run *r, enum lap_record record, enum clock_so
 		return;
 	now = cycles_read(clock);
 	if (record == RECORD_PACED_HISTOGRAM) {
-		histogram_add(r->histogram, lap_difference(r, t, now));
+		lap_add(r, lap_difference(r, t, now), now);
 		return;
 	}
 	r->seen[lap] = now;
 	if (record == RECORD_DETAIL)
-		r->gap[lap] = gap->longest;
+		lap_keep_detail(r, lap, gap);
 }
 
 /* The stamp of a lap's start, where it is kept. */

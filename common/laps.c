@@ -22,7 +22,8 @@ int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, 
 	s->kept = plan_kept_laps(set, dumps);
 	if (!s->kept) {
 		s->histogram = malloc(sizeof(*s->histogram));
-		if (!s->histogram)
+		s->worst = malloc(sizeof(*s->worst));
+		if (!s->histogram || !s->worst)
 			return error_set(err, EXIT_FAILED, ENOMEM, "histogram");
 	}
 	/* The first exchange is kept even where neither warm-up nor samples are. */
@@ -32,6 +33,8 @@ int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, 
 		rc = samples_open(&s->seen, cap);
 	if (!rc && set->detail)
 		rc = samples_open(&s->gap, cap);
+	if (!rc && set->detail)
+		rc = samples_open(&s->cpu, cap);
 	if (rc)
 		return error_set(err, EXIT_FAILED, -rc, "memory for %llu laps",
 				 (unsigned long long)cap);
@@ -43,8 +46,11 @@ void lap_store_close(struct lap_store *s)
 	samples_close(&s->post);
 	samples_close(&s->seen);
 	samples_close(&s->gap);
+	samples_close(&s->cpu);
 	free(s->histogram);
+	free(s->worst);
 	s->histogram = NULL;
+	s->worst = NULL;
 }
 
 static void attach(struct lap_run *r, struct lap_store *s)
@@ -52,10 +58,14 @@ static void attach(struct lap_run *r, struct lap_store *s)
 	r->post = s->post.v;
 	r->seen = s->seen.v;
 	r->gap = s->gap.v;
+	r->cpu = s->cpu.v && lap_section_init(&r->section) ? s->cpu.v : NULL;
 	r->histogram = s->histogram;
+	r->worst = s->worst;
 	r->before = 0;
-	if (s->histogram)
-		histogram_init(s->histogram);
+	if (!s->histogram)
+		return;
+	histogram_init(s->histogram);
+	worst_init(s->worst);
 }
 
 static uint64_t add_ticks(uint64_t t, uint64_t more)
@@ -117,10 +127,15 @@ static int call_loop(struct lap_run *r, const struct lap_loops *loops, enum lap_
 	for (;;) {
 		int rc;
 
+		if (r->cpu)
+			lap_watch(&r->section);
+
 		r->first = r->laps;
 		r->last = last;
 		r->deadline = deadline;
 		rc = loop(r);
+		if (r->cpu)
+			lap_unwatch();
 		if (!rc || r->wait->end != WAIT_LOST)
 			return rc;
 		r->wait->end = WAIT_OK;
@@ -170,7 +185,8 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	r->wait->err->stage = "run";
 	out->warmup = first = r->laps;
 	r->lost = 0;
-	end = goal->run_ticks ? add_ticks(cycles_read(clock), goal->run_ticks) : UINT64_MAX;
+	out->start = cycles_read(clock);
+	end = goal->run_ticks ? add_ticks(out->start, goal->run_ticks) : UINT64_MAX;
 	end = end < goal->timeout_tick ? end : goal->timeout_tick;
 	if (s->histogram && first == 0) {
 		if (call_loop(r, loops, LAP_CLIENT, kept_record(s), clock, 1, end) || r->laps == 0)
@@ -251,6 +267,18 @@ static int look_at_samples(struct lap_result *out)
 	return rc;
 }
 
+/* A copy for the report; NULL when memory is short, and then there is no list. */
+static struct worst *take_worst(const struct worst *w)
+{
+	struct worst *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *w;
+	worst_sort(copy);
+	return copy;
+}
+
 static uint64_t first_exchange(const struct lap_run *r, const struct lap_store *s)
 {
 	uint64_t end = s->paced ? r->seen[0] : r->post[1] & ~LAP_LOST;
@@ -271,6 +299,7 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 	if (s->histogram) {
 		out->samples = s->histogram->count;
 		rc = out->samples ? histogram_summarise(s->histogram, &out->stats) : 0;
+		out->worst = take_worst(s->worst);
 	} else {
 		out->samples = take_samples(r, s, stamps, warmup);
 		if (!out->samples)

@@ -11,11 +11,13 @@
 #include "cycles.h"
 #include "histogram.h"
 #include "lane.h"
+#include "lap_cpu.h"
 #include "mark.h"
 #include "modes.h"
 #include "options.h"
 #include "samples.h"
 #include "wait.h"
+#include "worst.h"
 
 /* How a loop records; each has a loop of its own, so nothing is decided between two stamps. */
 enum lap_record {
@@ -69,7 +71,10 @@ struct lap_run {
 	uint64_t first, last;      /* laps [first, last) */
 	uint64_t deadline;         /* counter; no lap starts after it */
 	uint64_t *post, *seen, *gap; /* by lap; the client's post has one more, the end */
+	uint64_t *cpu;             /* by lap, --detail: CPU and LAP_CPU_LOST; NULL: unknown */
+	struct lap_section section; /* for cpu */
 	struct histogram *histogram;
+	struct worst *worst;       /* beside the histogram */
 	uint64_t before;           /* RECORD_HISTOGRAM: stamp before the first, 0: none */
 	/* result */
 	uint64_t laps;             /* first unfinished lap */
@@ -88,9 +93,10 @@ struct lap_loops {
 
 /* Where the records of one size go. */
 struct lap_store {
-	struct samples post, seen, gap;
+	struct samples post, seen, gap, cpu;
 	bool paced;                  /* samples are from post to seen */
 	struct histogram *histogram; /* malloc'ed, or NULL: every lap is kept */
+	struct worst *worst;         /* malloc'ed beside the histogram */
 	uint64_t warmup;             /* laps asked for */
 	uint64_t kept;               /* measured laps there is room for */
 };
@@ -128,6 +134,8 @@ struct lap_result {
 	double inflation;       /* of its interval, by autocorrelation; NAN: not looked at */
 	struct modes modes;     /* two clusters, if there are two */
 	uint64_t backwards;     /* steps back of the clock */
+	struct worst *worst;    /* malloc'ed, sorted; NULL: every sample is kept */
+	uint64_t start;         /* counter when the measured laps began */
 	bool full;              /* a run by time that ended since the array was full */
 	unsigned int run;       /* of its size, from 1 */
 	bool loaded;            /* under --load */

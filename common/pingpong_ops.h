@@ -72,7 +72,7 @@ LAP_INLINE int pingpong_server(struct lap_run *r, enum lap_sight sight, enum lap
 		if (lap_receive(r, l, sight) || lap_reap(r, l, clock, g))
 			return -1;
 		if (record == RECORD_DETAIL)
-			r->gap[i] = gap.longest;
+			lap_keep_detail(r, i, g);
 		r->lane = l->next;
 		r->laps = i + 1;
 	}

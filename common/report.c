@@ -145,9 +145,11 @@ static void print_clock(FILE *out, const struct report *r)
 
 	if (!(c->hz > 0))
 		return;
-	fprintf(out, "  clock:  %s %.3f MHz +/- %.1f ppm, %s: %s%s\n", c->name, c->hz / 1e6, c->ppm,
-		c->trusted ? "trusted" : "NOT TRUSTED", c->why ? c->why : "?",
-		c->independent ? "" : ", not independent of the kernel's clock");
+	fprintf(out, "  clock:  %s %.3f MHz +/- %.1f ppm, %s: %s%s; a stamp costs %.0f ns, steps by "
+		"%.0f ns\n", c->name, c->hz / 1e6, c->ppm, c->trusted ? "trusted" : "NOT TRUSTED",
+		c->why ? c->why : "?",
+		c->independent ? "" : ", not independent of the kernel's clock", c->read_ns,
+		c->resolution_ns);
 }
 
 /* Every effective setting, for -v. */

@@ -67,6 +67,23 @@ static json_t *modes_json(const struct report *r, const struct lap_result *res)
 	return json_pack("[o,o]", mode_json(r, &res->modes.low), mode_json(r, &res->modes.high));
 }
 
+/* The largest samples of a run that counts them, the largest first. */
+static json_t *worst_json(const struct report *r, const struct lap_result *res)
+{
+	double hz = r->clock->hz, factor = latency_factor(r->kind);
+	json_t *a = res->worst && hz > 0 ? json_array() : json_null();
+
+	for (unsigned int i = 0; json_is_array(a) && i < res->worst->count; i++) {
+		const struct worst_sample *w = &res->worst->v[i];
+		json_t *at = number(res->start ? (double)(w->at - res->start) / hz : NAN);
+
+		json_array_append_new(a, json_pack("{s:f,s:I,s:o}", "usec",
+						   cycles_to_usec(factor * (double)w->value, hz),
+						   "sample", (json_int_t)w->lap, "seconds", at));
+	}
+	return a;
+}
+
 static json_t *result_json(const struct report *r, const struct lap_result *res)
 {
 	json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:s}", "size", (json_int_t)res->size, "iterations",
@@ -81,6 +98,7 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 	set_view(o, r, res, true);
 	json_object_set_new(o, "interval_inflation", number(res->inflation));
 	json_object_set_new(o, "modes", modes_json(r, res));
+	json_object_set_new(o, "worst", worst_json(r, res));
 	json_object_set_new(o, "run", json_integer(res->run));
 	json_object_set_new(o, "lost", json_integer((json_int_t)res->lost));
 	json_object_set_new(o, "loaded", json_boolean(res->loaded));

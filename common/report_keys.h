@@ -42,7 +42,7 @@
 #define BENCH_TEXT_JSON                                                                             \
 	"Keys carry their unit. What was not measured is null.\n"                                   \
 	" program, version, protocol, role, time (RFC 3339, UTC)\n"                                 \
-	" local, remote: host, device, firmware, software (null, softverbs, rxe, siw), port,\n"     \
+	" local, remote: host, kernel, device, firmware, software (null, softverbs, rxe, siw), port,\n"     \
 	"   link_layer, mtu, lid, gid, gid_index, gid_type, cpu, numa_node,\n"                      \
 	"   clock: source, hz, ppm, invariant, trusted, why, independent, read_ns, resolution_ns\n" \
 	" settings: every option by its long name, _ for -; times in seconds\n"                     \
@@ -60,6 +60,8 @@
 	"   max_at (number of the largest sample), and the same keys ending in _cycles,\n"          \
 	"   interval_inflation (1: laps are independent; more: the interval is as wide as that\n"     \
 	"   many times fewer laps would make it; null: not looked at, as with a histogram),\n"      \
+	"   worst (null, or the 100 largest samples of a run by time, largest first: usec, sample\n" \
+	"   (its number), seconds (since the first measured lap; null on the server)),\n"         \
 	"   run (of its size, from 1),\n"                                                          \
 	"   modes (null, or the two clusters of a bimodal run: median_usec, median_cycles, share),\n" \
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
