@@ -39,21 +39,44 @@ static void cut_sizes(struct bench *b, uint64_t most)
 		error_note(b->err, "--all ends at %llu bytes here", (unsigned long long)most);
 }
 
+static int message_limit(const struct bench *b, uint64_t *most, struct error *err)
+{
+	const struct candidate *port = bench_port(b);
+	struct ibv_port_attr attr;
+	int rc = ibv_query_port(bench_context(b), port->port, &attr);
+
+	if (rc)
+		return error_set(err, EXIT_FAILED, rc, "ibv_query_port of %s port %u", port->device,
+				 port->port);
+	*most = attr.max_msg_sz ? attr.max_msg_sz : 1ull << 31;
+	return 0;
+}
+
+static int too_large(const struct bench *b, uint64_t size, uint64_t most, struct error *err)
+{
+	if (b->transport == TRANSPORT_UD)
+		return error_set(err, EXIT_MISUSE, 0,
+				 "--size %llu: a UD message is one packet, and the path MTU is "
+				 "%llu bytes", (unsigned long long)size, (unsigned long long)most);
+	return error_set(err, EXIT_MISUSE, 0,
+			 "--size %llu: %s on the %s allows messages of at most %llu bytes (max_msg_sz)",
+			 (unsigned long long)size, b->facts.name, b->server ? "server" : "client",
+			 (unsigned long long)most);
+}
+
 static int check_sizes(struct bench *b, struct error *err)
 {
-	bool ud = b->transport == TRANSPORT_UD;
-	uint64_t most = ud ? bench_path_mtu(b) : 1ull << 31;
+	uint64_t most = bench_path_mtu(b);
 
+	if (b->transport != TRANSPORT_UD && message_limit(b, &most, err))
+		return -1;
 	if (!b->server && option_given(&b->set, "all"))
 		cut_sizes(b, most);
 	else if (!b->server && !option_given(&b->set, "size") && b->set.sizes.v[0] > most)
 		b->set.sizes.v[0] = most;
 	for (unsigned int i = 0; i < b->set.sizes.count; i++)
 		if (b->set.sizes.v[i] > most)
-			return error_set(err, EXIT_MISUSE, 0,
-					 "--size %llu: a UD message is one packet, and the path MTU is "
-					 "%llu bytes", (unsigned long long)b->set.sizes.v[i],
-					 (unsigned long long)most);
+			return too_large(b, b->set.sizes.v[i], most, err);
 	return 0;
 }
 

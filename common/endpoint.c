@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "deadline.h"
 #include "op.h"
 
 /* Each QP's send area, and its receive area behind it. */
@@ -76,6 +78,8 @@ int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
 	e->send_area = page_align(wish->send_area);
 	e->recv_area = page_align(wish->recv_area);
 	e->access = wish->access;
+	if (endpoint_check_limits(e, wish, err))
+		return -1;
 	e->pd = ibv_alloc_pd(ctx);
 	if (!e->pd)
 		return error_set(err, EXIT_FAILED, errno, "ibv_alloc_pd on %s",
@@ -223,6 +227,16 @@ static void choose_psns(struct endpoint *e)
 		e->psns[i] &= 0xffffff;
 }
 
+void endpoint_progress(struct endpoint *e, const char *deed, unsigned int qps,
+		       const struct error *err)
+{
+	if (e->told == deed || now_ns() - e->begun < NS_PER_S)
+		return;
+	e->told = deed;
+	if (isatty(STDERR_FILENO))
+		error_note(err, "%s %u queue pairs ...", deed, qps);
+}
+
 /* All QPs after the first, which has shown what is granted. */
 static int create_more(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
@@ -234,6 +248,7 @@ static int create_more(struct endpoint *e, const struct endpoint_wish *wish, str
 		if (!qp)
 			return creation_failed(e, wish, errno, err);
 		e->qps[e->qp_count] = qp;
+		endpoint_progress(e, "creating", wish->qps, err);
 	}
 	return 0;
 }
@@ -241,7 +256,8 @@ static int create_more(struct endpoint *e, const struct endpoint_wish *wish, str
 int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
 	e->inline_asked = (uint32_t)wish->inline_size;
-	if (endpoint_check_limits(e, wish, err) || endpoint_open_cqs(e, wish, err))
+	e->begun = now_ns();
+	if (endpoint_open_cqs(e, wish, err))
 		return -1;
 	e->qps = calloc(wish->qps, sizeof(*e->qps));
 	e->psns = calloc(wish->qps, sizeof(*e->psns));

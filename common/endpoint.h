@@ -51,6 +51,8 @@ struct endpoint {
 	struct endpoint_cqs *cqs;
 	unsigned int cqs_count, qps_per_cqs;
 	bool load;               /* the last QP carries a load */
+	uint64_t begun;          /* ns, when the first QP was about to be made */
+	const char *told;        /* what a person was told that takes long, or NULL */
 	struct ibv_srq *srq;
 	struct buffer buffer;
 	struct ibv_mr **mrs;     /* one, or one a QP */

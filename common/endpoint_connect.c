@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The QPs' way from RESET to RTS, with the masks of IBTA vol. 1, 11.2.5.2 (modify QP). */
 #include "endpoint_connect.h"
+#include "endpoint_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -165,6 +166,7 @@ int endpoint_connect_qp(struct endpoint *e, unsigned int i, const struct endpoin
 {
 	struct ibv_qp *qp = e->qps[i];
 
+	endpoint_progress(e, "connecting", e->qp_count, err);
 	return to_init(e, qp, path, err) || to_rtr(qp, path, remote, i, route, err) ||
 	       to_rts(qp, path, e->psns[i], err) ? -1 : 0;
 }

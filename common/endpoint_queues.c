@@ -40,6 +40,7 @@ int endpoint_check_limits(const struct endpoint *e, const struct endpoint_wish *
 			  struct error *err)
 {
 	const struct ibv_device_attr *a = wish->limits;
+	uint64_t region = (uint64_t)(e->send_area + e->recv_area) * (wish->mr_per_qp ? 1 : wish->qps);
 
 	if (!a)
 		return 0;
@@ -48,11 +49,13 @@ int endpoint_check_limits(const struct endpoint *e, const struct endpoint_wish *
 	    exceeds(e, err, "--rx-depth", wish->rx_depth,
 		    wish->srq ? a->max_srq_wr : a->max_qp_wr, wish->srq ? "max_srq_wr" : "max_qp_wr"))
 		return -1;
-	if (a->max_mr_size && e->buffer.bytes > a->max_mr_size)
+	if (a->max_mr_size && region > a->max_mr_size)
 		return error_set(err, EXIT_MISUSE, 0,
-				 "buffers of %zu bytes: %s allows memory regions of at most %llu "
-				 "(max_mr_size)", e->buffer.bytes, ibv_get_device_name(e->ctx->device),
-				 (unsigned long long)a->max_mr_size);
+				 "a memory region of %llu bytes is needed, %s allows at most %llu "
+				 "(max_mr_size): a smaller --size%s", (unsigned long long)region,
+				 ibv_get_device_name(e->ctx->device),
+				 (unsigned long long)a->max_mr_size,
+				 wish->qps > 1 && !wish->mr_per_qp ? ", fewer --qps or --mr-per-qp" : "");
 	if (!qps_of_a_cq(wish) || (wish->srq && exceeds(e, err, "--rx-depth", wish->rx_depth,
 							a->max_cqe, "max_cqe")))
 		return error_set(err, EXIT_MISUSE, 0,

@@ -132,7 +132,7 @@ static int check_local(struct sv_job *j)
 
 	if ((atomic || w->opcode == IBV_WR_RDMA_READ) && !j->qp->attr.max_rd_atomic)
 		return IBV_WC_LOC_QP_OP_ERR;
-	if (w->len > 1u << 31 || (atomic && w->len < 8))
+	if ((w->len > SPEC_MAX_MSG_LEAST && w->len > j->qp->dev->spec->max_msg) || (atomic && w->len < 8))
 		return IBV_WC_LOC_LEN_ERR;
 	return sv_gather(j) ? IBV_WC_LOC_PROT_ERR : IBV_WC_SUCCESS;
 }

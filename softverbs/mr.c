@@ -103,7 +103,7 @@ static int mr_fill(struct sv_mr_sh *sh, struct sv_pd *pd, void *addr, size_t len
 	uint32_t n = 0;
 	int ret = 0;
 
-	if (at + len < at)
+	if (at + len < at || len > sv_ctx(pd->ibv.context)->dev->spec->max_mr_size)
 		return EINVAL;
 	if (access & IBV_ACCESS_LOCAL_WRITE)
 		ret = writable(at, len);

@@ -23,7 +23,7 @@ static void fill_attr(const struct spec_device *s, struct ibv_device_attr *a)
 	memset(a, 0, sizeof(*a));
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "softverbs-%s", VERBSPERF_VERSION);
 	a->node_guid = a->sys_image_guid = htobe64(s->guid);
-	a->max_mr_size = UINT64_MAX;
+	a->max_mr_size = s->max_mr_size;
 	a->page_size_cap = 4096;
 	a->vendor_id = VENDOR;
 	a->max_qp = (int)s->max_qp;
@@ -119,7 +119,7 @@ int sv_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *att
 	a.active_mtu = p->mtu;
 	a.gid_tbl_len = p->ngids;
 	a.pkey_tbl_len = (uint16_t)p->npkeys;
-	a.max_msg_sz = 1u << 31;
+	a.max_msg_sz = sv_ctx(c)->dev->spec->max_msg;
 	a.lid = p->lid;
 	a.sm_lid = p->sm_lid;
 	a.lmc = p->lmc;

@@ -21,6 +21,8 @@ static void device_defaults(struct spec_device *d, int index)
 	d->max_qp = 1u << 17;
 	d->max_qp_wr = 1u << 15;
 	d->max_rd_atomic = 16;
+	d->max_msg = 1u << 31;
+	d->max_mr_size = UINT64_MAX;
 	d->atomic = IBV_ATOMIC_GLOB;
 	d->types = SPEC_RC | SPEC_UC | SPEC_UD;
 	for (int i = 0; i < SPEC_PORTS; i++) {

@@ -39,12 +39,16 @@ struct spec_port {
 	uint8_t width, speed;		/* as in struct ibv_port_attr */
 };
 
+#define SPEC_MAX_MSG_LEAST 4096
+
 struct spec_device {
 	char name[IBV_SYSFS_NAME_MAX];
 	uint64_t guid;			/* host order */
 	struct spec_port port[SPEC_PORTS];	/* port 1 is port[0] */
 	int nports;
 	uint32_t max_inline, max_cqe, max_qp, max_qp_wr, max_rd_atomic;
+	uint32_t max_msg;		/* bytes, at least SPEC_MAX_MSG_LEAST */
+	uint64_t max_mr_size;
 	enum ibv_atomic_cap atomic;
 	unsigned int types;
 	enum spec_mode mode;

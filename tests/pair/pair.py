@@ -50,12 +50,12 @@ class Process:
     """A started program; its output goes to files, so that a full pipe never blocks it."""
     alive = []
 
-    def __init__(self, argv, env=None, stdout=None):
+    def __init__(self, argv, env=None, stdout=None, stderr=None):
         self.argv = argv
         self.files = [tempfile.TemporaryFile("w+", errors="replace") for _ in range(2)]
         self.begun = time.monotonic()
         self.popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout or self.files[0],
-                                      stderr=self.files[1], env={**os.environ, **(env or {})},
+                                      stderr=stderr or self.files[1], env={**os.environ, **(env or {})},
                                       preexec_fn=die_with_parent)
         self.pid = self.popen.pid
         Process.alive.append(self)

@@ -56,7 +56,7 @@ static void test_device_keys(void **state)
 	struct spec s = parse("a:delay=2us+exp(1.5us),out=uniform(1us,3us),back=10ns,bw=100Gb/s,"
 			      "seed=0x10,complete=post,async=9,trace=/tmp/t,mode=pvm,atomic=hca,"
 			      "types=RC|UD,max_inline=64,max_cqe=131072,max_qp=10,max_qp_wr=20,"
-			      "max_rd_atomic=3");
+			      "max_rd_atomic=3,max_msg=8192,max_mr_size=0x100000000");
 	struct spec_device *d = s.dev;
 
 	(void)state;
@@ -82,6 +82,8 @@ static void test_device_keys(void **state)
 	assert_int_equal(d->max_qp, 10);
 	assert_int_equal(d->max_qp_wr, 20);
 	assert_int_equal(d->max_rd_atomic, 3);
+	assert_int_equal(d->max_msg, 8192);
+	assert_int_equal(d->max_mr_size, 1ull << 32);
 	spec_free(&s);
 }
 
