@@ -335,8 +335,11 @@ static void add_rows(struct bench *b, uint64_t size)
 
 	complete_direction(b, client);
 	complete_direction(b, server);
+	if (op_get(b->op)->fetches)
+		add_direction(b, size, server, false);
 	add_direction(b, size, client, true);
-	add_direction(b, size, server, false);
+	if (!op_get(b->op)->fetches)
+		add_direction(b, size, server, false);
 	if (client->sender.there && server->sender.there)
 		add_both(b, size);
 }

@@ -5,7 +5,7 @@
 
 #define BURST_S 1e-3
 #define DEBT_S 10.0 /* a stall that is made up for; a longer one is not */
-#define CATCH_UP 2.0
+#define CATCH_UP 8.0
 
 double rate_cost(uint64_t bits, uint64_t messages, uint64_t size, double hz)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * --rate: a token bucket in units of the clock's counter. Pure. The schedule is kept over a stall,
- * so that the rate holds on average; what is made up for goes out at twice the rate, in bursts of
+ * so that the rate holds on average; what is made up for goes out at up to eight times the rate, in bursts of
  * at most 1 ms worth or one message.
  */
 #ifndef COMMON_RATE_H
@@ -13,7 +13,7 @@
 struct rate {
 	double cost;         /* counter units a message; 0: no limit */
 	double due;          /* saved up by the schedule; negative after a list that was longer */
-	double pace;         /* saved up at twice the rate */
+	double pace;         /* saved up at eight times the rate */
 	double burst, most;  /* what pace and due may hold */
 	uint64_t last;
 };

@@ -102,7 +102,7 @@ int stream_begin(struct stream *s, uint64_t size)
 	s->received_before = s->received;
 	s->peer_done = s->own_done = s->drained = false;
 	s->next_look = 0;
-	s->came = s->armed = false;
+	s->came = s->armed = s->probing = s->probed = false;
 	s->idle_passes = s->w->spins;
 	s->busy_passes = STREAM_BUSY_PASSES;
 	s->warmup_sent = s->warmup_arrived = 0;

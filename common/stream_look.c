@@ -5,17 +5,15 @@
  */
 #include "stream_ops.h"
 
-#include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include "units.h"
 
 #define LOOK_NS (5 * NS_PER_MS)
 #define SLEEP_MS 100
-#define LOSS_NS (20 * NS_PER_MS)        /* without a credit, before all on its way is lost */
-#define LOSS_FIRST_NS (250 * NS_PER_MS) /* while no credit ever came */
-#define LOSS_VERIFY_NS NS_PER_S         /* --verify: a slot must not be written twice */
-#define DRAIN_NS (250 * NS_PER_MS)      /* for the last messages, after done */
+#define ALIVE_NS (2 * NS_PER_S)    /* between two frames to a peer that sees nothing come */
+#define DRAIN_NS (250 * NS_PER_MS) /* for the last messages, after done */
 
 static int fail(struct stream *s, enum exit_code code, const char *text)
 {
@@ -25,36 +23,21 @@ static int fail(struct stream *s, enum exit_code code, const char *text)
 	return -1;
 }
 
-static int take_count(json_t *m, const char *key, uint64_t *v)
-{
-	json_t *n = json_object_get(m, key);
-
-	if (!json_is_integer(n) || json_integer_value(n) < 0)
-		return -EINVAL;
-	*v = (uint64_t)json_integer_value(n);
-	return 0;
-}
-
 /* The peer has sent its last message. Once we have too, it may go on to its results. */
-static int take_done(struct stream *s)
+static int take_done(struct stream *s, json_t *m)
 {
-	struct wait *w = s->w;
-	json_t *m = w->done, *lanes = json_object_get(m, "lanes");
-	int rc = take_count(m, "warmup", &s->peer_warmup) ||
-		 take_count(m, "messages", &s->peer_sent) ||
-		 take_count(m, "warmup_arrived", &s->peer_warmup_arrived) ||
+	json_t *lanes = json_object_get(m, "lanes");
+	int rc = stream_take_count(json_object_get(m, "warmup"), &s->peer_warmup) ||
+		 stream_take_count(json_object_get(m, "messages"), &s->peer_sent) ||
+		 stream_take_count(json_object_get(m, "warmup_arrived"), &s->peer_warmup_arrived) ||
 		 (s->plan.verify && json_array_size(lanes) != s->plan.qps);
 
-	w->end = WAIT_OK;
-	w->done = NULL;
 	s->peer_lanes = rc ? NULL : json_incref(lanes);
-	json_decref(m);
 	if (rc)
 		return fail(s, EXIT_PEER, "the peer ended the run with numbers that make no sense");
 	s->peer_done = true;
-	s->fruit = now_ns();
 	if (s->own_done || !s->set.sends)
-		w->control = NULL;
+		s->w->control = NULL;
 	return 0;
 }
 
@@ -67,10 +50,26 @@ static int interrupt(struct stream *s, bool here)
 	if (!here || s->told)
 		return 0;
 	s->told = true;
-	if (s->w->control && control_send(s->w->control, control_message("interrupt"),
-					  deadline_in(NS_PER_S), s->w->err))
-		return fail(s, EXIT_PEER, NULL);
-	return 0;
+	return stream_tell(s, control_message("interrupt"));
+}
+
+static int take_frame(struct stream *s)
+{
+	json_t *m = s->w->done;
+	const char *type = json_string_value(json_object_get(m, "type"));
+	int rc = 0;
+
+	s->w->end = WAIT_OK;
+	s->w->done = NULL;
+	s->fruit = now_ns();
+	if (!strcmp(type, "done"))
+		rc = take_done(s, m);
+	else if (!strcmp(type, "probe"))
+		s->probed = true;
+	else if (!strcmp(type, "counts"))
+		rc = stream_take_counts(s, m);
+	json_decref(m);
+	return rc;
 }
 
 static int look_around(struct stream *s, int ms)
@@ -79,48 +78,12 @@ static int look_around(struct stream *s, int ms)
 		return 0;
 	switch (s->w->end) {
 	case WAIT_DONE:
-		return take_done(s);
+		return take_frame(s);
 	case WAIT_INTERRUPT:
 		s->w->end = WAIT_OK;
 		return interrupt(s, false);
 	default:
 		return -1;
-	}
-}
-
-static uint64_t ticks(const struct stream *s, uint64_t ns)
-{
-	return cycles_from_ns(ns, s->set.hz);
-}
-
-/* Nothing can be posted, and credits are due. Completions may be due too: of unsignaled ones none. */
-static bool is_starving(const struct stream *s)
-{
-	return s->plan.lossy && s->credits && !s->head && s->credited + s->written_off < s->sent;
-}
-
-static void write_off(struct stream *s, uint64_t now)
-{
-	uint64_t least = ticks(s, s->plan.verify ? LOSS_VERIFY_NS : LOSS_NS);
-	uint64_t since = s->last_progress > s->written_off_at ? s->last_progress :
-								s->written_off_at;
-	uint64_t due = 4 * s->longest_gap > least ? 4 * s->longest_gap : least;
-
-	if (!s->longest_gap && due < ticks(s, LOSS_FIRST_NS))
-		due = ticks(s, LOSS_FIRST_NS);
-	if (now - since < due)
-		return;
-	s->written_off_at = now;
-	s->gap_from = 0; /* this pause says nothing of the peer's pace */
-	for (unsigned int i = 0; i < s->plan.qps; i++) {
-		struct stream_lane *l = &s->lanes[i];
-		uint64_t known = l->credited + l->written_off;
-
-		if (l->sent <= known)
-			continue;
-		s->written_off += l->sent - known;
-		l->written_off += l->sent - known;
-		stream_refresh(s, l);
 	}
 }
 
@@ -142,7 +105,7 @@ void stream_line(struct stream *s, uint64_t t)
 }
 
 /* What the clock brings about while this end sends. */
-static void look_at_clock(struct stream *s)
+static int look_at_clock(struct stream *s)
 {
 	uint64_t now = cycles_read(s->clock);
 
@@ -150,8 +113,16 @@ static void look_at_clock(struct stream *s)
 		stream_close_quota(s);
 	if (now >= s->next_line)
 		stream_line(s, now);
-	if (is_starving(s))
-		write_off(s, now);
+	return s->plan.lossy && s->credits ? stream_probe_if_starving(s, now) : 0;
+}
+
+/* Where the peer sees nothing come it could not tell a long run from a sender that stopped. */
+static int say_alive(struct stream *s, uint64_t now)
+{
+	if (s->plan.op->receives || !s->set.sends || s->own_done || now < s->next_alive)
+		return 0;
+	s->next_alive = now + ALIVE_NS;
+	return stream_tell(s, control_message("alive"));
 }
 
 static int look_at_deadlines(struct stream *s, uint64_t now)
@@ -173,7 +144,7 @@ static int arm(struct stream *s)
 	const struct endpoint *e = s->set.endpoint;
 	int rc = 0;
 
-	if (s->received != s->announced && stream_flush_credits(s) < 0)
+	if (stream_settle(s))
 		return -1;
 	for (unsigned int g = 0; g < e->cqs_count && !rc; g++) {
 		rc = ibv_req_notify_cq(e->cqs[g].send, 0);
@@ -231,9 +202,7 @@ int stream_look(struct stream *s, bool idle)
 		sched_yield();
 	if (stop_signal && !s->told && interrupt(s, true))
 		return -1;
-	if (s->set.sends)
-		look_at_clock(s);
-	if (look_at_deadlines(s, now))
+	if ((s->set.sends && look_at_clock(s)) || say_alive(s, now) || look_at_deadlines(s, now))
 		return -1;
 	if (s->w->channel && idle)
 		return look_asleep(s, now);
@@ -250,8 +219,8 @@ int stream_wait_done(struct stream *s)
 			return -1;
 		if (stop_signal && !s->told && interrupt(s, true))
 			return -1;
-		if (now_ns() >= s->w->run_deadline)
-			return fail(s, EXIT_TIMED_OUT, "the run did not end within --timeout");
+		if (look_at_deadlines(s, now_ns()))
+			return -1;
 	}
 	return 0;
 }

@@ -31,7 +31,8 @@ struct stream_lane {
 	struct lane *lane;
 	uint64_t sent, quota, limit; /* limit: of sent, by quota, queue and credits */
 	uint64_t completed, credited;
-	uint64_t written_off;        /* presumed lost */
+	uint64_t written_off;        /* lost, as far as is known */
+	uint64_t probe_sent;         /* sent when the peer was asked for its count */
 	uint32_t unsignaled;         /* messages since the last signaled one */
 	uint64_t at;                 /* offset of the next message's slot */
 	bool ready;                  /* queued to post */
@@ -79,7 +80,8 @@ struct stream {
 	uint64_t seen;                            /* progress of the phase at the last stamp */
 	uint64_t first_post, last_progress, deadline; /* counter */
 	uint64_t gap_from, longest_gap;           /* counter: between two signs of progress */
-	uint64_t written_off_at;                  /* counter */
+	uint64_t probed_at;                       /* counter: when the peer's counts came */
+	bool probing;                             /* they are due */
 	uint64_t next_line, line_every, line_from, line_seen;
 	unsigned int line_count;
 	bool closed;
@@ -91,6 +93,7 @@ struct stream {
 	uint64_t received, announced;
 	unsigned int recv_empty;                  /* polls in a row without data */
 	bool peer_done, own_done, drained;
+	bool probed;                              /* the peer asks for our counts */
 	uint64_t peer_warmup, peer_sent, peer_warmup_arrived;
 	json_t *peer_lanes;
 	bool interrupted, told;
@@ -99,7 +102,7 @@ struct stream {
 	unsigned int idle_passes, busy_passes;    /* until the next look */
 	bool came;                                /* something, since the last look */
 	bool armed;                               /* the CQs will send an event */
-	uint64_t fruit, next_look;                /* ns */
+	uint64_t fruit, next_look, next_alive;    /* ns */
 };
 
 /* stream_burst.c */
@@ -115,6 +118,8 @@ int stream_post_all_receives(struct stream *s);
 int stream_poll_recv(struct stream *s);
 /* Credits for all that was not told yet: how many, or -1. */
 int stream_flush_credits(struct stream *s);
+/* All receives of the lane that were taken are posted again. */
+int stream_post_again(struct stream *s, struct stream_lane *l);
 int stream_announce(struct stream *s, struct stream_lane *l);
 int stream_post_confirm(struct stream *s, struct stream_lane *l);
 
@@ -130,7 +135,16 @@ int stream_look(struct stream *s, bool idle);
 int stream_wait_done(struct stream *s);
 void stream_line(struct stream *s, uint64_t t);
 
+/* stream_probe.c */
+int stream_tell(struct stream *s, json_t *m); /* by the control connection; releases @m */
+int stream_take_count(json_t *n, uint64_t *v);
+int stream_probe_if_starving(struct stream *s, uint64_t now);
+int stream_take_counts(struct stream *s, json_t *m);
+/* Nothing comes just now: tells the peer what it may be waiting for. */
+int stream_settle(struct stream *s);
+
 /* stream_pump.c */
+void stream_see_progress(struct stream *s);
 int stream_bad(struct stream *s, const struct ibv_wc *wc);
 void stream_enqueue(struct stream *s, struct stream_lane *l);
 /* No more messages than are needed for a signaled end. */

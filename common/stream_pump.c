@@ -51,7 +51,7 @@ void stream_close_quota(struct stream *s)
 	}
 }
 
-static void see_progress(struct stream *s)
+void stream_see_progress(struct stream *s)
 {
 	uint64_t p = stream_progress(s) - s->phase_progress, t;
 
@@ -133,10 +133,11 @@ static int poll_received(struct stream *s)
 {
 	int got = stream_poll_recv(s);
 
-	if (got < 0 || s->received == s->announced || ++s->recv_empty < FLUSH_POLLS)
+	if (got < 0 || (s->received == s->announced && !s->probed) ||
+	    ++s->recv_empty < FLUSH_POLLS)
 		return got;
 	s->recv_empty = 0;
-	return stream_flush_credits(s) < 0 ? -1 : got;
+	return stream_settle(s) ? -1 : got;
 }
 
 /* Until @reached. What an end does not do folds away. */
@@ -151,7 +152,7 @@ pump(struct stream *s, bool sends, bool receives, bool (*reached)(const struct s
 		if (__builtin_expect(posted < 0 || sent < 0 || got < 0, 0))
 			return -1;
 		if (sends && sent + got)
-			see_progress(s);
+			stream_see_progress(s);
 		if (posted + sent + got) {
 			s->came = true;
 			s->idle_passes = s->w->spins;
@@ -166,7 +167,7 @@ pump(struct stream *s, bool sends, bool receives, bool (*reached)(const struct s
 
 static bool all_confirmed(const struct stream *s)
 {
-	return s->sent == s->quota && s->completed == s->sent &&
+	return s->sent == s->quota && s->completed == s->sent && !s->probing &&
 	       (!s->credits || s->credited + s->written_off >= s->sent);
 }
 

@@ -83,8 +83,7 @@ int stream_post_all_receives(struct stream *s)
 	return 0;
 }
 
-/* All receives of the lane that were taken are posted again. */
-static int post_again(struct stream *s, struct stream_lane *l)
+int stream_post_again(struct stream *s, struct stream_lane *l)
 {
 	unsigned int n = l->consumed;
 
@@ -99,7 +98,7 @@ static int consume(struct stream *s, struct stream_lane *l, uint64_t id)
 		s->pending[s->pending_count++] = id;
 	if ((s->plan.srq ? s->pending_count : l->consumed) < s->plan.recv_list)
 		return 0;
-	return post_again(s, l);
+	return stream_post_again(s, l);
 }
 
 /* A SEND of no bytes; a credit, by its immediate data. */
@@ -134,7 +133,7 @@ int stream_announce(struct stream *s, struct stream_lane *l)
 
 	if (l->credits_out == STREAM_SPARE_WRS)
 		return 0;
-	if (post_again(s, l))
+	if (stream_post_again(s, l))
 		return -1;
 	rc = post_credit(s, l, CREDIT_BIT | ((uint32_t)l->received & COUNT_MASK));
 	if (rc)

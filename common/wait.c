@@ -107,6 +107,17 @@ static int take_done(struct wait *w, const struct control *c, json_t *msg)
 	return end_with(w, WAIT_DONE);
 }
 
+/* What the ends of a stream tell each other while it runs. */
+static bool is_of_stream(const char *type)
+{
+	static const char *const types[] = { "done", "alive", "probe", "counts" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return false;
+}
+
 static int take_message(struct wait *w, struct control *c)
 {
 	json_t *msg;
@@ -118,13 +129,11 @@ static int take_message(struct wait *w, struct control *c)
 	if (got < 0)
 		return end_with(w, WAIT_FAILED);
 	type = json_string_value(json_object_get(msg, "type"));
-	if (!strcmp(type, "done")) {
-		if (w->raw_done) {
-			w->done = json_incref(msg);
-			end_with(w, WAIT_DONE);
-		} else {
-			take_done(w, c, msg);
-		}
+	if (w->raw_done && is_of_stream(type)) {
+		w->done = json_incref(msg);
+		end_with(w, WAIT_DONE);
+	} else if (!strcmp(type, "done")) {
+		take_done(w, c, msg);
 	} else if (!strcmp(type, "interrupt")) {
 		end_with(w, WAIT_INTERRUPT);
 	} else {

@@ -43,7 +43,7 @@ struct wait {
 	uint64_t slow_ns;          /* how long the last slow lap took */
 	enum wait_end end;
 	uint64_t done_laps, done_warmup, done_number; /* of the done frame */
-	bool raw_done;             /* a done frame is kept in done, and not read */
+	bool raw_done;             /* a stream's: its frames are kept in done, and not read */
 	json_t *done;              /* to be released; or NULL */
 	struct error *err;
 };
