@@ -116,7 +116,7 @@ void bench_cm_apply_record(struct bench *b)
 
 int bench_cm_connect(struct bench *b)
 {
-	struct cm_watch w = { &b->control, deadline_min(deadline_in(STAGE_NS), b->deadline) };
+	struct cm_watch w = { &b->control, b->deadline };
 	struct cm_job job = {
 		.endpoint = &b->endpoint,
 		.path = &b->path,
@@ -124,6 +124,7 @@ int bench_cm_connect(struct bench *b)
 		.addresses = &b->by_cm.addresses,
 		.server = b->server,
 		.gid_fixed = option_given(&b->set, "gid-index"),
+		.idle_ns = STAGE_NS,
 	};
 
 	return cm_connect(&b->by_cm.cm, &job, &w, b->err);

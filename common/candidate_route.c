@@ -19,6 +19,20 @@ static void names(const struct candidate_list *l, char *out, size_t cap)
 					l->v[i].device, l->v[i].port);
 }
 
+static bool same_gid(const struct gid_entry *g, const union ibv_gid *gid)
+{
+	return !memcmp(&g->gid, gid, sizeof(*gid));
+}
+
+/* RoCE has each GID as v1 and as v2. */
+static bool comes_again(const struct candidate *c, int gid)
+{
+	for (int i = 0; i < gid; i++)
+		if (same_gid(&c->gids[i], &c->gids[gid].gid))
+			return true;
+	return false;
+}
+
 void candidates_addresses(const struct candidate_list *l, char *out, size_t cap)
 {
 	size_t len = 0;
@@ -28,9 +42,9 @@ void candidates_addresses(const struct candidate_list *l, char *out, size_t cap)
 		for (int k = 0; k < l->v[i].gid_count && len < cap; k++) {
 			const struct gid_entry *g = &l->v[i].gids[k];
 			char text[GID_TEXT_MAX];
-			bool again = k && !memcmp(&g[-1].gid, &g->gid, sizeof(g->gid));
 
-			if (l->v[i].link == LINK_IB || gid_is_link_local(&g->gid) || again)
+			if (l->v[i].link == LINK_IB || gid_is_link_local(&g->gid) ||
+			    comes_again(&l->v[i], k))
 				continue;
 			gid_text(&g->gid, text);
 			len += (size_t)snprintf(out + len, cap - len, "%s%s (%s)", len ? ", " : "",
@@ -47,12 +61,7 @@ static int find_port(const struct candidate_list *l, const struct candidate_rout
 	return -1;
 }
 
-static bool same_gid(const struct gid_entry *g, const union ibv_gid *gid)
-{
-	return !memcmp(&g->gid, gid, sizeof(*gid));
-}
-
-/* The best two entries of the two GIDs: RoCE has each as v1 and as v2. */
+/* The best two entries of the two GIDs. */
 static int rank_gids(const struct candidate *a, const struct candidate *b,
 		     const struct candidate_route *r, int *gid_a, int *gid_b)
 {

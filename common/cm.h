@@ -68,6 +68,7 @@ struct cm_job {
 	const struct cm_addresses *addresses;
 	bool server;
 	bool gid_fixed; /* the user named the GID index */
+	uint64_t idle_ns; /* how long nothing may come; all of it takes longer with more QPs */
 };
 
 /* EXIT_MISUSE where there is no rdma_cm. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "deadline.h"
 #include "endpoint_connect.h"
 
 /* Under way at once: the kernel takes 512 management datagrams without a loss, two a connection. */
@@ -123,6 +124,15 @@ static struct rdma_conn_param parameters(const struct connecting *c, unsigned in
 	};
 }
 
+/* The next event, which may take as long however many have come before it. */
+static int next_event(const struct connecting *c, struct cm_event *e)
+{
+	struct cm_watch w = { c->watch->control,
+			      deadline_min(deadline_in(c->job->idle_ns), c->watch->deadline) };
+
+	return cm_next_event(c->cm, &w, e, c->err);
+}
+
 /* ---- client */
 
 static int start_one(struct connecting *c, unsigned int i)
@@ -201,7 +211,7 @@ static int connect_all(struct connecting *c)
 				return -1;
 			continue;
 		}
-		if (cm_next_event(cm, c->watch, &e, c->err) || client_event(c, &e))
+		if (next_event(c, &e) || client_event(c, &e))
 			return -1;
 	}
 	return 0;
@@ -257,7 +267,7 @@ static int accept_all(struct connecting *c)
 	struct cm_event e;
 
 	while (c->cm->up < c->cm->id_count)
-		if (cm_next_event(c->cm, c->watch, &e, c->err) || server_event(c, &e))
+		if (next_event(c, &e) || server_event(c, &e))
 			return -1;
 	return 0;
 }
@@ -266,13 +276,14 @@ static int accept_all(struct connecting *c)
 
 static int tell_and_hear(const struct connecting *c)
 {
+	uint64_t deadline = deadline_min(deadline_in(c->job->idle_ns), c->watch->deadline);
 	json_t *m;
 
-	if (control_send(c->watch->control, control_message("connected"), c->watch->deadline, c->err))
+	if (control_send(c->watch->control, control_message("connected"), deadline, c->err))
 		return -1;
 	if (c->cm->peer_is_done)
 		return 0;
-	m = control_recv(c->watch->control, "connected", c->watch->deadline, c->err);
+	m = control_recv(c->watch->control, "connected", deadline, c->err);
 	json_decref(m);
 	return m ? 0 : -1;
 }
