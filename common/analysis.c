@@ -129,6 +129,17 @@ static int ticks_by_laps(struct hiccup_ends *e)
 	return 0;
 }
 
+/* What both threads' CPUs have to say of a hiccup. */
+static void look_at_cpus(struct analysis *a, const struct series *partner, struct hiccup *h)
+{
+	uint64_t lap = series_lap(a->s, h->lap);
+	bool own = a->s->server;
+
+	a->cpus = series_cpu(a->s, lap, &h->switched[own], &h->moved[own]);
+	if (partner)
+		a->cpus &= series_cpu(partner, lap, &h->switched[!own], &h->moved[!own]);
+}
+
 int analysis_place(struct analysis *a, const struct series *partner, struct error *err)
 {
 	struct hiccup_ends e = { .client = { 0 } };
@@ -144,8 +155,11 @@ int analysis_place(struct analysis *a, const struct series *partner, struct erro
 		*(s->server ? &e.client.tick : &e.server.tick) = 1;
 	if (ticks_by_laps(&e) || hiccups_typical(&e))
 		return no_memory(a, err);
-	for (size_t i = 0; i < a->hiccups.n; i++)
-		a->hiccups.kept[i].where =
-			hiccups_place(&e, s->server, series_lap(s, a->hiccups.kept[i].lap));
+	for (size_t i = 0; i < a->hiccups.n; i++) {
+		struct hiccup *h = &a->hiccups.kept[i];
+
+		h->where = hiccups_place(&e, s->server, series_lap(s, h->lap));
+		look_at_cpus(a, partner, h);
+	}
 	return 0;
 }

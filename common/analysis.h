@@ -40,6 +40,7 @@ struct analysis {
 	size_t periods;
 	struct hiccups hiccups;
 	double hiccup_level; /* K */
+	bool cpus;	     /* switched and moved are known of each */
 	struct histogram *histogram;
 	uint64_t *thin; /* ascending, thin_n: the samples, or every so many of them */
 	size_t thin_n;

@@ -121,6 +121,18 @@ static json_t *periods_json(const struct analysis *a, const struct units *u)
 	return list;
 }
 
+/* Ends as a list; null where it was not watched. */
+static json_t *ends_json(const struct analysis *a, const bool end[2])
+{
+	json_t *list = a->cpus ? json_array() : json_null();
+
+	if (a->cpus && end[0])
+		json_array_append_new(list, json_string("client"));
+	if (a->cpus && end[1])
+		json_array_append_new(list, json_string("server"));
+	return list;
+}
+
 static json_t *hiccups_json(const struct analysis *a, const struct units *u)
 {
 	json_t *list = json_array();
@@ -132,6 +144,8 @@ static json_t *hiccups_json(const struct analysis *a, const struct units *u)
 		json_object_set_new(o, "lap", lap_json(a, h->lap));
 		set_both(o, "excess", (double)h->value - analysis_level(a, h->lap), u);
 		json_object_set_new(o, "where", json_string(hiccup_where_name(h->where)));
+		json_object_set_new(o, "switched_out", ends_json(a, h->switched));
+		json_object_set_new(o, "moved", ends_json(a, h->moved));
 		json_array_append_new(list, o);
 	}
 	return list;

@@ -207,6 +207,20 @@ static int by_value(const void *a, const void *b)
 	return (x->value < y->value) - (x->value > y->value);
 }
 
+/* What the kernel did to a thread in this lap. */
+static void print_cpus(FILE *out, const struct hiccup *h)
+{
+	static const char *const names[] = { "client", "server" };
+
+	for (int end = 0; end < 2; end++)
+		if (h->switched[end] || h->moved[end])
+			fprintf(out, "; %s %s%s%s", names[end],
+				h->switched[end] ? "switched out" : "",
+				h->switched[end] && h->moved[end] ? " and " : "",
+				h->moved[end] ? "moved to another CPU" : "");
+	fputc('\n', out);
+}
+
 static void print_hiccups(FILE *out, const struct analysis *a, const struct scale *c)
 {
 	struct hiccup *worst;
@@ -221,12 +235,15 @@ static void print_hiccups(FILE *out, const struct analysis *a, const struct scal
 		return;
 	memcpy(worst, a->hiccups.kept, a->hiccups.n * sizeof(*worst));
 	qsort(worst, a->hiccups.n, sizeof(*worst), by_value);
-	for (size_t i = 0; i < n; i++)
-		fprintf(out, "    sample %-10llu %.*f (+%.*f) %s%s%s\n", number_of(a, worst[i].lap),
-			c->digits, (double)worst[i].value * c->factor, c->digits,
-			((double)worst[i].value - analysis_level(a, worst[i].lap)) * c->factor,
-			c->unit, worst[i].where ? ", " : "",
-			worst[i].where ? hiccup_where_name(worst[i].where) : "");
+	for (size_t i = 0; i < n; i++) {
+		const struct hiccup *h = &worst[i];
+
+		fprintf(out, "    sample %-10llu %.*f (+%.*f) %s%s%s", number_of(a, h->lap),
+			c->digits, (double)h->value * c->factor, c->digits,
+			((double)h->value - analysis_level(a, h->lap)) * c->factor, c->unit,
+			h->where ? ", " : "", h->where ? hiccup_where_name(h->where) : "");
+		print_cpus(out, h);
+	}
 	free(worst);
 }
 

@@ -17,7 +17,7 @@
 #define DUMP_VERSION	1
 #define DUMP_MAGIC	"verbsperf dump "
 #define DUMP_HEADER_MAX (16u << 20)
-#define DUMP_SERIES_MAX 65536u
+#define DUMP_SERIES_MAX 16384u
 
 /* What is kept of each lap, in this order in the file. Counter units of that end, never halved. */
 enum dump_column {

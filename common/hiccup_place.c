@@ -37,7 +37,7 @@ static double gap_of(const struct hiccup_end *e, uint64_t k)
 {
 	struct lap_parts p;
 
-	return part(e, k, &p) ? (double)p.gap * e->tick : 0;
+	return part(e, k, &p) ? (double)p.gap * e->tick : NAN;
 }
 
 /* From seen to the next post. */
@@ -83,7 +83,16 @@ static double middle(double *v, size_t n)
 	return known ? v[known / 2] : 0;
 }
 
-enum figure { LAP_CLIENT, LAP_SERVER, TURN_CLIENT, TURN_SERVER, ROUND, CROSS };
+enum figure {
+	LAP_CLIENT,
+	LAP_SERVER,
+	TURN_CLIENT,
+	TURN_SERVER,
+	GAP_CLIENT,
+	GAP_SERVER,
+	ROUND,
+	CROSS
+};
 
 static double figure_of(const struct hiccup_ends *e, enum figure f, uint64_t k)
 {
@@ -96,6 +105,10 @@ static double figure_of(const struct hiccup_ends *e, enum figure f, uint64_t k)
 		return turn_of(&e->client, k);
 	case TURN_SERVER:
 		return turn_of(&e->server, k);
+	case GAP_CLIENT:
+		return gap_of(&e->client, k);
+	case GAP_SERVER:
+		return gap_of(&e->server, k);
 	case ROUND:
 		return round_of(e, k);
 	default:
@@ -105,8 +118,8 @@ static double figure_of(const struct hiccup_ends *e, enum figure f, uint64_t k)
 
 int hiccups_typical(struct hiccup_ends *e)
 {
-	double *to[] = { &e->lap[CLIENT],  &e->lap[SERVER], &e->turn[CLIENT],
-			 &e->turn[SERVER], &e->round,	    &e->cross };
+	double *to[] = { &e->lap[CLIENT], &e->lap[SERVER], &e->turn[CLIENT], &e->turn[SERVER],
+			 &e->gap[CLIENT], &e->gap[SERVER], &e->round,	     &e->cross };
 	uint64_t n = e->client.n > e->server.n ? e->client.n : e->server.n;
 	uint64_t count = n < PROBES ? n : PROBES;
 	double *v = malloc((CROSS + 1) * PROBES * sizeof(*v));
@@ -178,6 +191,12 @@ static void solve_chain(const struct hiccup_ends *e, bool detail, uint64_t k, do
 		*back = fmin(*back, next_lap(e, detail, k));
 }
 
+/* A gap between two polls beyond the usual one; @server's sample k has that of lap k + 1. */
+static double gap_excess(const struct hiccup_ends *e, bool server, uint64_t k)
+{
+	return excess(gap_of(server ? &e->server : &e->client, k), e->gap[server]);
+}
+
 /* A CPU that was away shows as a gap between polls of its end. */
 static enum hiccup_where by_gaps(enum hiccup_where way, double client, double server, double x)
 {
@@ -207,12 +226,12 @@ static enum hiccup_where place_detail(const struct hiccup_ends *e, uint64_t out,
 		return HICCUP_BOTH;
 	switch (most) {
 	case 0:
-		return by_gaps(HICCUP_OUT, gap_of(&e->client, out),
-			       out ? gap_of(&e->server, out - 1) : 0, x[0]);
+		return by_gaps(HICCUP_OUT, gap_excess(e, false, out),
+			       out ? gap_excess(e, true, out - 1) : 0, x[0]);
 	case 1: /* a late post of the server shows at its next poll, in lap back or back + 1 */
 		return by_gaps(
-			HICCUP_BACK, gap_of(&e->client, back),
-			fmax(back ? gap_of(&e->server, back - 1) : 0, gap_of(&e->server, back)),
+			HICCUP_BACK, gap_excess(e, false, back),
+			fmax(back ? gap_excess(e, true, back - 1) : 0, gap_excess(e, true, back)),
 			x[1]);
 	case 2:
 		return HICCUP_CLIENT;
@@ -228,7 +247,7 @@ static enum hiccup_where place_alone(const struct hiccup_ends *e, bool server, u
 	const struct hiccup_end *own = server ? &e->server : &e->client;
 
 	if (own->detail && (excess(turn_of(own, k), e->turn[server]) >= MOST * total ||
-			    gap_of(own, k) >= MOST * total))
+			    gap_excess(e, server, k) >= MOST * total))
 		return server ? HICCUP_SERVER : HICCUP_CLIENT;
 	return HICCUP_UNKNOWN;
 }

@@ -27,6 +27,8 @@ struct hiccup {
 	uint64_t lap;	/* sample, from 0 */
 	uint64_t value; /* the sample */
 	enum hiccup_where where;
+	/* Of client and server: switched out, or moved to another CPU, in this lap. */
+	bool switched[2], moved[2];
 };
 
 /* Samples over a limit: how many, and the worst of them. */
@@ -68,7 +70,7 @@ struct hiccup_end {
 struct hiccup_ends {
 	struct hiccup_end client, server; /* the same k is the same lap */
 	double lap[2];			  /* of client and server, one stamp */
-	double turn[2];			  /* --detail */
+	double turn[2], gap[2];		  /* --detail */
 	double round, cross;
 };
 

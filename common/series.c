@@ -130,24 +130,43 @@ static int add_stamps(struct series_set *set, const struct dump *d, const struct
 	s->lost = from->lost;
 	s->dump = d;
 	s->stamps = from;
-	/* A paced server's answers say when the client posted, and nothing of a way. */
 	if (s->paced)
-		s->n = s->server || stamps <= from->warmup ? 0 : from->laps - from->warmup;
+		s->n = stamps <= from->warmup ? 0 : from->laps - from->warmup;
 	else
 		s->n = samples_count((size_t)stamps, (size_t)from->warmup);
 	return s->lost && s->n ? leave_out_lost(s, err) : 0;
 }
 
+/* The answers of a server whose client did something between laps say when it posted, no more. */
+static void silence_paced_servers(struct series_set *set, const struct dump *d)
+{
+	for (size_t i = 0; i < set->count * set->count; i++) {
+		const struct series *client = &set->v[i / set->count];
+		struct series *server = &set->v[i % set->count];
+
+		if (client->dump == d && server->dump == d && client->paced && server->server &&
+		    client->size == server->size && client->run == server->run) {
+			server->paced = true;
+			server->n = 0;
+		}
+	}
+}
+
 static int add_dump(struct series_set *set, struct series_file *f, struct error *err)
 {
+	bool paced = false;
 	f->dump = calloc(1, sizeof(*f->dump));
 	if (!f->dump)
 		return error_set(err, EXIT_FAILED, ENOMEM, "%s", f->name);
 	if (dump_open(f->dump, f->fd, f->name, err))
 		return -1;
-	for (unsigned int i = 0; i < f->dump->count; i++)
+	for (unsigned int i = 0; i < f->dump->count; i++) {
 		if (add_stamps(set, f->dump, &f->dump->series[i], err))
 			return -1;
+		paced |= f->dump->series[i].ends_seen;
+	}
+	if (paced)
+		silence_paced_servers(set, f->dump);
 	return 0;
 }
 

@@ -51,6 +51,8 @@ int series_read(const struct series *s, uint64_t first, size_t n, uint64_t *out,
 		uint64_t *backwards, struct error *err);
 /* Number of the lap of sample k, from 0. */
 uint64_t series_lap(const struct series *s, uint64_t k);
+/* Was the thread switched out in lap k or before the next, did it move? False: not known. */
+bool series_cpu(const struct series *s, uint64_t k, bool *switched, bool *moved);
 /* The other end's series of the same run, or NULL. */
 const struct series *series_partner(const struct series_set *set, const struct series *s);
 

@@ -63,6 +63,26 @@ static bool parts_at(void *arg, uint64_t k, struct lap_parts *out)
 	return true;
 }
 
+bool series_cpu(const struct series *s, uint64_t k, bool *switched, bool *moved)
+{
+	uint64_t at = s->warmup + k, cpu[3];
+	uint64_t from = at ? at - 1 : 0, n;
+	struct error err;
+
+	*switched = *moved = false;
+	if (!s->dump || at >= s->stamps->count[DUMP_CPU])
+		return false;
+	n = s->stamps->count[DUMP_CPU] - from < 3 ? s->stamps->count[DUMP_CPU] - from : 3;
+	error_init(&err, "");
+	if (dump_read(s->dump, s->stamps, DUMP_CPU, from, (size_t)n, cpu, &err))
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		*switched |= i + from >= at && cpu[i] & DUMP_CPU_LOST;
+		*moved |= i && (uint32_t)cpu[i] != (uint32_t)cpu[i - 1];
+	}
+	return true;
+}
+
 void series_end(const struct series *s, struct series_window *w, struct hiccup_end *end)
 {
 	w->s = s;
