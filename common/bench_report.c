@@ -87,6 +87,7 @@ void bench_report(struct bench *b, const struct endpoint *shown)
 		.sent = b->sent,
 		.local_counters = b->local_counters,
 		.remote_counters = b->remote_counters,
+		.floor = b->floor,
 		.runs = b->summaries,
 		.runs_count = b->summary_count,
 		.results = b->results,

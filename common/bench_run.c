@@ -132,5 +132,5 @@ int bench_run_all(struct bench *b)
 		b->cert.backwards += (unsigned int)b->results[i].backwards;
 	clock_cert_refine(&b->cert, &b->run_start, &end);
 	bench_counters_after(b, !rc);
-	return rc;
+	return !rc && b->set.floor && !b->interrupted ? bench_floor(b) : rc;
 }

@@ -58,6 +58,7 @@ struct bench {
 	struct lap_store store;
 	struct lap_result *results; /* idle and loaded, of each run of each size */
 	unsigned int result_count;
+	struct report_floor floor;
 	struct report_runs summaries[SIZES_MAX];
 	unsigned int summary_count, run; /* run: of its size, from 1 */
 	uint64_t number;   /* of the next mark */
@@ -166,6 +167,9 @@ int bench_attach(struct bench *b);
 /* bench_lanes.c: the QPs with what is sent and received on them */
 int bench_open_lanes(struct bench *b);
 void bench_fill_lanes(struct bench *b, uint64_t size);
+
+/* bench_floor.c: after the run */
+int bench_floor(struct bench *b);
 
 /* bench_report.c */
 void bench_report(struct bench *b, const struct endpoint *shown);

@@ -22,6 +22,12 @@ struct report_receiver {
 	uint64_t received; /* messages, with those of warm-ups */
 };
 
+/* --floor, counter units; NAN where it could not be measured. */
+struct report_floor {
+	bool known;
+	double stamp, poll, post;
+};
+
 /* The runs of one size, with --runs or --confidence. */
 struct report_runs {
 	uint64_t size;
@@ -48,6 +54,7 @@ struct report {
 	uint64_t sent;                           /* to each of them */
 	json_t *local_counters, *remote_counters; /* see counters.h; NULL: none */
 	char time[32];
+	struct report_floor floor;
 	const struct report_runs *runs;
 	unsigned int runs_count;
 	const struct lap_result *results;
@@ -65,6 +72,8 @@ void report_addresses(FILE *out, const struct endpoint_address *local,
 void report_text(FILE *out, const struct report *r);
 /* report_counters.c: what the devices counted, as lines of the text; nothing when all is well. */
 void report_counters(FILE *out, const struct report *r);
+/* What stands below the table: first exchange, intervals, modes, load, floor, runs, receivers. */
+void report_notes(FILE *out, const struct report *r);
 void report_csv(FILE *out, const struct report *r);
 json_t *report_json(const struct report *r);
 /* The results of the document alone. */

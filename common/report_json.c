@@ -194,6 +194,16 @@ static json_t *runs_json(const struct report *r)
 	return a;
 }
 
+static json_t *floor_json(const struct report *r)
+{
+	double ns = r->clock->hz > 0 ? 1e9 / r->clock->hz : NAN;
+
+	if (!r->floor.known)
+		return json_null();
+	return json_pack("{s:o,s:o,s:o}", "stamp_ns", number(r->floor.stamp * ns), "poll_ns",
+			 number(r->floor.poll * ns), "post_ns", number(r->floor.post * ns));
+}
+
 json_t *report_json(const struct report *r)
 {
 	json_t *doc = json_pack("{s:s,s:s,s:i,s:s,s:s}", "program", r->program->name, "version",
@@ -212,6 +222,8 @@ json_t *report_json(const struct report *r)
 						       "remote", maybe(r->remote_counters)));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "results", report_results(r));
+	if (!r->bandwidth)
+		json_object_set_new(doc, "floor", floor_json(r));
 	if (r->runs_count)
 		json_object_set_new(doc, "runs", runs_json(r));
 	if (r->receiver_count)

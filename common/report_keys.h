@@ -66,6 +66,8 @@
 	"   modes (null, or the two clusters of a bimodal run: median_usec, median_cycles, share),\n" \
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
+	" floor, with --floor: stamp_ns, poll_ns (a poll that finds nothing), post_ns (of the first\n" \
+	"   size, on a queue pair connected to itself; on a software device that is the transfer)\n" \
 	" runs, with --runs or --confidence, one for each size: size, runs, median_usec (mean of the\n" \
 	"   runs' medians; avg_gbit_s of bandwidth), level_percent, wanted_half_percent,\n"        \
 	"   half_percent (of the interval, by Student's t), within_half_percent (the widest\n"      \
