@@ -20,10 +20,10 @@ def held_pair(stage, who, server_args=(), client_args=("-n", 50, "--warmup", 0))
     return victim, survivor
 
 
-def running_pair(server_args=(), client_args=LONG, spec=None):
+def running_pair(server_args=(), client_args=LONG, spec=None, program=None):
     """A pair in the middle of its laps."""
-    s = server("-v", *server_args, spec=spec)
-    c = client(s, "-v", *client_args, spec=spec)
+    s = server("-v", *server_args, spec=spec, program=program)
+    c = client(s, "-v", *client_args, spec=spec, program=program)
     for p in s, c:
         p.wait_err("stage ready$")
     time.sleep(1 * SLOW)

@@ -8,10 +8,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../pair"))
-from ends import NOTICED, running_pair  # noqa: E402
-from output import Report, full_table  # noqa: E402
-from pair import (Fail, case, client, equal, has, main, messages, one_message,  # noqa: E402
-                  pair, server, start, true)
+from output import full_table  # noqa: E402
+from pair import Fail, case, client, equal, main, one_message, pair, server, start, true  # noqa: E402
 
 IB = "/sys/class/infiniband"
 
@@ -73,22 +71,6 @@ def memlock():
     for p, code in (s, 1), (c, 4):
         equal(f"exit code of {p}", p.wait(), code)
         one_message("the reason", p, r"registering .* limit of locked memory is 64 kB \(ulimit -l unlimited")
-
-
-@case("the port goes down in the middle of a run: both ends end and name it")
-def goes_down():
-    s, c = running_pair()
-    wire(False)
-    try:
-        codes = [p.wait(NOTICED) for p in (s, c)]
-    finally:
-        wire(True)
-    true(f"exit codes {codes}", all(code in (1, 4) for code in codes) and 1 in codes)
-    for p in s, c:
-        equal("lines", len(messages(p, [": stage "])), 1)
-        has("the reason", p.err, "reports an event: port error|lost at stage")
-        true("laps", Report(p.out).rows[0]["laps"] > 0)
-    has("the event by name", s.err + c.err, "rxe[01] reports an event: port error")
 
 
 @case("a device that is down: one line, exit 2 when it was asked for, else 1")
