@@ -290,6 +290,16 @@ static json_t *clock_json(const struct clock_cert *c)
 			 c->resolution_ns);
 }
 
+/* Of --hw-timestamps; null where the device has no clock. */
+static json_t *device_clock(const struct bench *b)
+{
+	struct ibv_device_attr_ex attr;
+
+	if (ibv_query_device_ex(bench_context(b), NULL, &attr) || !attr.hca_core_clock)
+		return json_null();
+	return json_integer((json_int_t)attr.hca_core_clock);
+}
+
 /* Facts of this end, for its own report and the peer's. */
 static json_t *bench_facts_json(const struct bench *b)
 {
@@ -305,6 +315,7 @@ static json_t *bench_facts_json(const struct bench *b)
 	json_object_set_new(o, "device", json_text(f->name));
 	json_object_set_new(o, "firmware", json_text(f->firmware));
 	json_object_set_new(o, "software", f->software ? json_string(f->software) : json_null());
+	json_object_set_new(o, "device_clock_khz", device_clock(b));
 	json_object_set_new(o, "port", json_integer(port->port));
 	json_object_set_new(o, "link_layer",
 			    json_string(port->link == LINK_IB ? "InfiniBand" : "Ethernet"));

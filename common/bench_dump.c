@@ -71,7 +71,8 @@ int bench_dump_keep(struct bench *b, const struct lap_run *r, uint64_t size, uin
 	if (copy_column(b, s, DUMP_POST, r->post, stamps) ||
 	    (!(bench_paced(b) && b->server) && copy_column(b, s, DUMP_SEEN, r->seen, laps)))
 		return -1;
-	if (copy_column(b, s, DUMP_CPU, r->cpu, laps))
+	if (copy_column(b, s, DUMP_CPU, r->cpu, laps) ||
+	    copy_column(b, s, DUMP_DEVICE, r->device, laps))
 		return -1;
 	return copy_column(b, s, DUMP_GAP, r->gap, laps);
 }

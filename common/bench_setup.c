@@ -148,6 +148,7 @@ static void fill_wish(struct bench *b)
 		.rx_depth = op_receives_posted(op, s),
 		.srq = s->srq,
 		.events = s->events,
+		.stamped = s->hw_timestamps,
 		.mr_per_qp = s->mr_per_qp,
 		.inline_size = s->inline_size == OPTION_AUTO ? largest_inline : s->inline_size,
 		.inline_explicit = s->inline_size != OPTION_AUTO,

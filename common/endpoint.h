@@ -26,6 +26,7 @@ struct endpoint_wish {
 	unsigned int rx_depth;  /* receives in each receive queue, or in the SRQ; 0: none */
 	bool srq;
 	bool events;            /* CQs with a completion channel */
+	bool stamped;           /* completions with the device's time, where answers are seen */
 	bool mr_per_qp;
 	bool load;              /* the last QP carries a load, on a CQ of its own */
 	uint64_t inline_size;   /* bytes to ask for */
@@ -41,6 +42,7 @@ struct endpoint_wish {
 /* The CQs of a group of QPs; one group unless a CQ would be too large. */
 struct endpoint_cqs {
 	struct ibv_cq *send, *recv; /* the same one where nothing is received */
+	struct ibv_cq_ex *stamped;  /* recv, if its completions have the device's time; or NULL */
 	int unreaped;               /* sends posted and not completed, kept by the ping-pong */
 };
 

@@ -95,6 +95,43 @@ static struct ibv_cq *open_cq(struct endpoint *e, uint64_t entries, struct error
 	return cq;
 }
 
+/* The CQ that answers are seen on. */
+static struct ibv_cq *open_stamped_cq(struct endpoint *e, struct endpoint_cqs *c, uint64_t entries,
+				      struct error *err)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = (uint32_t)entries,
+		.channel = e->channel,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+
+	c->stamped = ibv_create_cq_ex(e->ctx, &attr);
+	if (c->stamped)
+		return ibv_cq_ex_to_cq(c->stamped);
+	error_set(err, EXIT_MISUSE, errno, "%s stamps no completions; leave out --hw-timestamps",
+		  ibv_get_device_name(e->ctx->device));
+	return NULL;
+}
+
+/* One CQ where nothing is received: then own completions are the answers. */
+static int open_pair(struct endpoint *e, const struct endpoint_wish *wish, struct endpoint_cqs *c,
+		     unsigned int qps, struct error *err)
+{
+	uint64_t sends = (uint64_t)qps * wish->tx_depth, receives = recv_entries(wish, qps);
+	bool stamped = wish->stamped;
+
+	if (!receives) {
+		c->send = c->recv = stamped ? open_stamped_cq(e, c, sends, err) :
+					      open_cq(e, sends, err);
+		return c->send ? 0 : -1;
+	}
+	c->send = open_cq(e, sends, err);
+	if (!c->send)
+		return -1;
+	c->recv = stamped ? open_stamped_cq(e, c, receives, err) : open_cq(e, receives, err);
+	return c->recv ? 0 : -1;
+}
+
 static int open_srq(struct endpoint *e, const struct endpoint_wish *wish, struct error *err)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = wish->rx_depth, .max_sge = 1 } };
@@ -136,11 +173,7 @@ int endpoint_open_cqs(struct endpoint *e, const struct endpoint_wish *wish, stru
 		if ((i + 1) * e->qps_per_cqs > all)
 			qps = all - i * e->qps_per_cqs;
 		e->cqs_count++;
-		c->send = open_cq(e, (uint64_t)qps * wish->tx_depth, err);
-		if (!c->send)
-			return -1;
-		c->recv = wish->rx_depth ? open_cq(e, recv_entries(wish, qps), err) : c->send;
-		if (!c->recv)
+		if (open_pair(e, wish, c, qps, err))
 			return -1;
 	}
 	if (count > 1)

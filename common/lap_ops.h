@@ -41,6 +41,10 @@ LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight,
 LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
 		       enum clock_source clock, struct poll_gap *gap)
 {
+	if (sight == SEE_COMPLETION && gap && r->device) {
+		l->consumed++;
+		return wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]);
+	}
 	if (sight == SEE_COMPLETION) {
 		uint64_t index = 0;
 
@@ -53,6 +57,15 @@ LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, 
 	}
 	return wait_word(r->wait, (const uint64_t *)(const void *)(l->recv + r->mark.word),
 			 r->mark.mask, mark_word(&r->mark, lap_number(r, lap)), clock, gap);
+}
+
+/* Waits for the own completion, which is the answer of a READ or an atomic. */
+LAP_INLINE int lap_answer(struct lap_run *r, struct lane *l, uint64_t lap, enum clock_source clock,
+			  struct poll_gap *gap)
+{
+	if (gap && r->device)
+		return wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]);
+	return wait_cq(r->wait, l->cqs->send, 1, clock, gap) < 0 ? -1 : 0;
 }
 
 /* Takes own completions once as many are out as the queue may hold. */

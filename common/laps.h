@@ -71,6 +71,7 @@ struct lap_run {
 	uint64_t first, last;      /* laps [first, last) */
 	uint64_t deadline;         /* counter; no lap starts after it */
 	uint64_t *post, *seen, *gap; /* by lap; the client's post has one more, the end */
+	uint64_t *device;          /* by lap, --hw-timestamps: of its answer, in the device's time */
 	uint64_t *cpu;             /* by lap, --detail: CPU and LAP_CPU_LOST; NULL: unknown */
 	struct lap_section section; /* for cpu */
 	struct histogram *histogram;
@@ -93,7 +94,7 @@ struct lap_loops {
 
 /* Where the records of one size go. */
 struct lap_store {
-	struct samples post, seen, gap, cpu;
+	struct samples post, seen, gap, cpu, device;
 	bool paced;                  /* samples are from post to seen */
 	struct histogram *histogram; /* malloc'ed, or NULL: every lap is kept */
 	struct worst *worst;         /* malloc'ed beside the histogram */
@@ -148,6 +149,15 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 		     struct lap_result *out);
 void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum clock_source clock, const struct lap_goal *goal);
+
+/*
+ * Stamps that a server keeps before it counts in its histogram: two measured ones, so that the
+ * first exchange is known without a warm-up too.
+ */
+static inline uint64_t laps_kept_by_server(const struct lap_store *s)
+{
+	return s->warmup + 2;
+}
 
 /* A run by time whose server has no room for more samples. */
 bool laps_server_full(const struct lap_run *r, const struct lap_store *s,

@@ -266,6 +266,16 @@ static bool mcast_and_dump(const struct question *q)
 	return *q->s->mcast.address && q->s->dump;
 }
 
+static bool stamps_without_detail(const struct question *q)
+{
+	return q->s->hw_timestamps && !q->s->detail;
+}
+
+static bool stamps_without_completions(const struct question *q)
+{
+	return q->s->hw_timestamps && !q->op->receives && !q->op->fetches;
+}
+
 static bool gap_and_detail(const struct question *q)
 {
 	return q->s->detail && (q->s->gap_ns || q->s->verify || q->s->load.rate.bits ||
@@ -304,6 +314,9 @@ static const struct {
 		       "and --path-record" },
 	{ runs_and_load, "--runs and --confidence repeat a run that ends and is of one kind; leave out "
 			 "--load and --run-infinitely" },
+	{ stamps_without_detail, "--hw-timestamps is one more stamp of a lap; add --detail" },
+	{ stamps_without_completions, "--hw-timestamps stamps completions, and %o is awaited in memory; "
+				      "add --imm" },
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "

@@ -86,6 +86,10 @@ const struct option_record option_table[] = {
 	  AT(detail) },
 
 	/* How it is sent */
+	{ "hw-timestamps", "", OPTION_FLAG, SCOPE_PLAN, FOR_LAT, "What is measured", NULL,
+	  0, 0, "", NULL,
+	  "with --detail and --dump: the device's time of each answer's completion",
+	  AT(hw_timestamps) },
 	{ "tx-depth", "t", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "How it is sent", "N",
 	  1, 32768, "16", NULL, "depth of the send queue", AT(tx_depth) },
 	{ "qps", "q", OPTION_NUMBER, SCOPE_PLAN, FOR_PAIR, "How it is sent", "N",

@@ -77,7 +77,7 @@ struct settings {
 	struct stats_settings stats;
 	const char *ib_dev, *cpu, *bind, *json, *csv, *dump;
 	bool imm, bidirectional, reversed, events, srq, rdma_cm, path_record, verify, mr_per_qp;
-	bool allow_loss, infinite, floor;
+	bool allow_loss, infinite, floor, hw_timestamps;
 	bool cycles, unsorted, sorted, detail, full_rtt, hugepages, ipv4, ipv6, keep, force;
 	bool verbose, version, help, man;
 	const char *host; /* the argument; NULL on the server */

@@ -100,7 +100,7 @@ LAP_INLINE int initiator_client(struct lap_run *r, enum lap_record record, enum 
 		if (rc)
 			return lap_post_failed(r, rc, i);
 		lap_count(r, record, t);
-		if (wait_cq(r->wait, l->cqs->send, 1, clock, g) < 0)
+		if (lap_answer(r, l, i, clock, g))
 			return -1;
 		lap_saw(r, record, clock, i, t, g);
 		if (lap_record_paced(record) && r->pace->after_seen(r, i))

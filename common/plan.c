@@ -159,7 +159,7 @@ uint64_t plan_memory(const struct settings *s, bool dumps)
 {
 	uint64_t laps = plan_kept_laps(s, dumps) + s->warmup + 2;
 	/* Stamps, then a copy and scratch space to sort them; seen and gap besides with --detail. */
-	uint64_t arrays = s->detail ? 6 : 3, bytes, largest = 0;
+	uint64_t arrays = s->detail ? 7 : 3, bytes, largest = 0;
 
 	for (unsigned int i = 0; i < s->sizes.count; i++)
 		if (s->sizes.v[i] > largest)

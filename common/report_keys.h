@@ -43,6 +43,7 @@
 	"Keys carry their unit. What was not measured is null.\n"                                   \
 	" program, version, protocol, role, time (RFC 3339, UTC)\n"                                 \
 	" local, remote: host, kernel, device, firmware, software (null, softverbs, rxe, siw), port,\n"     \
+	"   device_clock_khz (of --hw-timestamps; null: the device has none),\n"                     \
 	"   link_layer, mtu, lid, gid, gid_index, gid_type, cpu, numa_node,\n"                      \
 	"   clock: source, hz, ppm, invariant, trusted, why, independent, read_ns, resolution_ns\n" \
 	" settings: every option by its long name, _ for -; times in seconds\n"                     \

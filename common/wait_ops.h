@@ -3,6 +3,8 @@
 #ifndef COMMON_WAIT_OPS_H
 #define COMMON_WAIT_OPS_H
 
+#include <errno.h>
+
 #include "cycles.h"
 #include "wait.h"
 
@@ -87,6 +89,37 @@ static inline __attribute__((always_inline)) int wait_cq(struct wait *w, struct 
 							 struct poll_gap *gap)
 {
 	return wait_cq_id(w, cq, max, clock, gap, NULL);
+}
+
+/* One completion of @cq with the device's time of it: 0, or -1 with the reason in w->end. */
+static inline int wait_cq_stamp(struct wait *w, struct ibv_cq_ex *cq, enum clock_source clock,
+				struct poll_gap *gap, uint64_t *stamp)
+{
+	struct ibv_poll_cq_attr attr = { .comp_mask = 0 };
+	struct wait_slow slow = { .cq = ibv_cq_ex_to_cq(cq) };
+	unsigned int n = w->spins;
+	struct ibv_wc wc;
+	int rc;
+
+	while ((rc = ibv_start_poll(cq, &attr)) == ENOENT) {
+		poll_gap_see(gap, clock);
+		if (--n)
+			continue;
+		n = w->spins;
+		if (wait_slow_look(w, &slow))
+			return -1;
+	}
+	if (rc)
+		return wait_poll_failed(w, -rc);
+	wc = (struct ibv_wc){ .wr_id = cq->wr_id, .status = cq->status };
+	if (wc.status == IBV_WC_SUCCESS)
+		*stamp = ibv_wc_read_completion_ts(cq);
+	else
+		wc.vendor_err = ibv_wc_read_vendor_err(cq);
+	ibv_end_poll(cq);
+	if (slow.start)
+		wait_slow_end(w, &slow);
+	return wc.status == IBV_WC_SUCCESS ? 0 : wait_bad_completion(w, &wc);
 }
 
 #endif
