@@ -58,7 +58,7 @@ void sv_conn_drop(struct sv_qp *qp)
 	qp->dest_ver = 0;
 }
 
-static bool find(struct sv_qp *qp)
+bool sv_conn_find(struct sv_qp *qp)
 {
 	uint32_t owner, off;
 
@@ -71,54 +71,6 @@ static bool find(struct sv_qp *qp)
 	return true;
 }
 
-#define WARM_MRS 64
-#define WARM_BYTES (16u << 20)
-
-static uint32_t pieces(const struct sv_mr_sh *mr)
-{
-	uint32_t n = __atomic_load_n(&mr->key, __ATOMIC_ACQUIRE) ? mr->npieces : 0;
-
-	return n < SV_PIECES ? n : SV_PIECES;
-}
-
-/* The peer's registered memory, as far as it is small, so that no page fault is left for a post. */
-static void warm_memory(struct sv_peer *p)
-{
-	uint64_t left = WARM_BYTES;
-
-	for (int i = 0; i < WARM_MRS && p->pool; i++) {
-		const struct sv_mr_sh *mr = &p->arena->mr[i];
-
-		for (uint32_t k = 0; k < pieces(mr); k++) {
-			uint64_t len = mr->piece[k].end - mr->piece[k].start;
-			int64_t at = mr->piece[k].pool & ~4095ll;
-
-			if (mr->piece[k].pool < 0 || len > left ||
-			    (uint64_t)at + len > p->pool_size)
-				continue;
-			left -= len;
-			/* Without MADV_POPULATE_WRITE (before Linux 5.14) it is only slower. */
-			madvise(p->pool + at, len, MADV_POPULATE_WRITE);
-		}
-	}
-}
-
-/*
- * At RTS, when the peer's QP is usually there: its process is mapped now and not by the first
- * post, which would cost that one half a millisecond. Best effort.
- */
-void sv_conn_warm(struct sv_qp *qp)
-{
-	if (qp->ex.qp_base.qp_type == IBV_QPT_UD || (!qp->dest && !find(qp)))
-		return;
-	/* What each post looks at there: the QP, its port, its receive CQ. */
-	(void)*(volatile uint32_t *)&qp->dest->qpn;
-	(void)*(volatile uint8_t *)sv_at(qp->peer, qp->dest->ctx);
-	(void)*(volatile uint8_t *)sv_at(qp->peer, qp->dest->recv_cq);
-	if (!__atomic_exchange_n(&qp->peer->warm, true, __ATOMIC_RELAXED))
-		warm_memory(qp->peer);
-}
-
 static bool listens(uint32_t state)
 {
 	return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD;
@@ -128,7 +80,7 @@ struct sv_qp_sh *sv_conn_lock(struct sv_qp *qp)
 {
 	struct sv_qp_sh *d;
 
-	if (!qp->dest && !find(qp))
+	if (!qp->dest && !sv_conn_find(qp))
 		return NULL;
 	d = qp->dest;
 	if (!sv_alive(qp->peer->owner)) {

@@ -33,6 +33,8 @@ extern struct sv_cq *sv_cqs[SV_OBJECTS];
 struct sv_cqe *sv_cq_begin(struct sv_peer *p, struct sv_cq_sh *cq);
 /* Shows it to the poller, and wakes who waits. */
 void sv_cq_end(struct sv_peer *p, struct sv_cq_sh *cq, struct sv_cqe *e);
+/* Touches what the next completion will write; nothing changes. */
+void sv_cq_warm(struct sv_peer *p, struct sv_cq_sh *cq);
 /* Removes what this QP left; its SQ and RQ are empty then. */
 void sv_cq_purge(struct sv_cq *cq, uint32_t qpn);
 int sv_cq_poll(struct sv_cq *cq, int n, struct ibv_wc *wc);

@@ -85,6 +85,15 @@ void sv_cq_end(struct sv_peer *p, struct sv_cq_sh *cq, struct sv_cqe *e)
 		sv_peer_kick(p, fd, gen, &msg, sizeof(msg));
 }
 
+void sv_cq_warm(struct sv_peer *p, struct sv_cq_sh *cq)
+{
+	if (sv_lock(&cq->lock))
+		repair(p, cq);
+	if (!full(cq))
+		ring_of(p, cq, cq->prod)->ts = 0;
+	sv_unlock(&cq->lock);
+}
+
 static void credit(const struct sv_cqe *e)
 {
 	struct sv_qp *qp = NULL;

@@ -41,11 +41,15 @@ int sv_exec_ud(struct sv_job *j);
 /* conn.c: the connected QP, locked, or NULL when no packet would reach it. */
 struct sv_qp_sh *sv_conn_lock(struct sv_qp *qp);
 void sv_conn_drop(struct sv_qp *qp);
-void sv_conn_warm(struct sv_qp *qp);
+/* Looks up the process and the QP that qp is connected to. False: not there (yet). */
+bool sv_conn_find(struct sv_qp *qp);
 bool sv_path_ok(const struct ibv_ah_attr *av, const struct spec_port *to);
 bool sv_pkey_ok(uint16_t a, uint16_t b);
 const struct spec_port *sv_port_of(struct sv_peer *p, const struct sv_qp_sh *d);
 uint32_t sv_packets(const struct sv_qp *qp, uint64_t len);
+
+/* warm.c: at RTS, so that the first request does not pay for what it is the first to touch. */
+void sv_conn_warm(struct sv_qp *qp);
 
 /* resp.c: the responder's part, d locked. */
 int sv_respond(struct sv_job *j);
