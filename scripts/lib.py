@@ -35,7 +35,9 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
     def parse(self, words):
-        """A bare --soft takes no value from the next word; --help alone is enough."""
+        """A bare --soft takes no value from the next word; --help alone is enough. A reader that has
+        seen enough (| head) ends the script without a word."""
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         words = ["--soft=soft0" if w == "--soft" else w for w in words]
         first = next((w for w in words if w in ("-h", "--help") or not w.startswith("-")), "")
         if first.startswith("-"):
