@@ -12,7 +12,7 @@
 #include "counters.h"
 #include "cpu.h"
 #include "device.h"
-#include "endpoint.h"
+#include "endpoint_connect.h"
 #include "listen.h"
 #include "mcast.h"
 #include "report.h"

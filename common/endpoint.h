@@ -82,22 +82,6 @@ struct endpoint_address {
 	unsigned int qp_count;
 };
 
-#define FLOW_LABEL_MAX 0xfffff
-
-/* How the QPs talk; both ends have the same but for the addresses. */
-struct endpoint_path {
-	uint8_t port, sl, traffic_class, hop_limit, path_bits;
-	uint32_t flow_label;
-	bool flow_label_counts; /* QP i has flow_label + i */
-	bool load;              /* the last QP has these: */
-	uint8_t load_sl, load_traffic_class;
-	int pkey_index, gid_index; /* gid_index -1: no GRH */
-	uint16_t mtu; /* bytes */
-	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
-	uint8_t max_rd_atomic, max_dest_rd_atomic; /* negotiated */
-	uint32_t qkey; /* UD */
-};
-
 int endpoint_open_memory(struct endpoint *e, struct ibv_context *ctx,
 			 const struct endpoint_wish *wish, struct error *err);
 int endpoint_open_qps(struct endpoint *e, const struct endpoint_wish *wish, struct error *err);

@@ -5,6 +5,22 @@
 
 #include "endpoint.h"
 
+#define FLOW_LABEL_MAX 0xfffff
+
+/* How the QPs talk; both ends have the same but for the addresses. */
+struct endpoint_path {
+	uint8_t port, sl, traffic_class, hop_limit, path_bits;
+	uint32_t flow_label;
+	bool flow_label_counts; /* QP i has flow_label + i */
+	bool load;              /* the last QP has these: */
+	uint8_t load_sl, load_traffic_class;
+	int pkey_index, gid_index; /* gid_index -1: no GRH */
+	uint16_t mtu; /* bytes */
+	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
+	uint8_t max_rd_atomic, max_dest_rd_atomic; /* negotiated */
+	uint32_t qkey; /* UD */
+};
+
 /*
  * All QPs to INIT, RTR and RTS; UD: address handles. @routes: LIDs and GIDs of QP i as rdma_cm has
  * them; NULL: those of the addresses.
