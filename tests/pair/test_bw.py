@@ -7,7 +7,7 @@ import re
 
 import pair
 from bw import KEYS, ONE_WAY, run, start_ends
-from pair import (LINKED, Fail, Skip, case, client, equal, has, main, one_message, server, table, true)
+from pair import (Fail, Skip, case, client, equal, has, main, one_message, server, table, true)
 
 # ---- every program in many ways: exact counts on both ends
 
@@ -20,10 +20,10 @@ RECEIVING = [["-r", 3, "--recv-post-list", 3], ["--srq", "-q", 4, "-b"], ["--srq
              ["-r", 1, "-b"]]
 PROGRAMS = [
     ("rdma_bw", [], "read", MODES),
-    ("rdma_bw", ["--imm"], "receiver", MODES + RECEIVING),
+    ("rdma_bw", ["--imm"], "receiver", MODES[:7] + RECEIVING),
     ("rdma_bw", ["--transport", "UC"], "none", MODES[:4]),
     ("send_bw", [], "receiver", MODES + RECEIVING),
-    ("send_bw", ["--imm", "--transport", "UC"], "receiver", RECEIVING),
+    ("send_bw", ["--imm", "--transport", "UC"], "receiver", RECEIVING[:2]),
     ("send_bw", ["--transport", "UD", "-s", "4k"], "receiver", [["-b"], ["--post", "send"], *RECEIVING]),
     ("read_bw", [], "receiver", MODES[:12] + [["-o", 1]]),
     ("atomic_bw", [], "receiver", [["-b"], ["-q", 3], ["-A", "cmp-swap"]]),
@@ -78,7 +78,7 @@ def settled(what, want, part, measure):
     """@measure() is never above @want by more than @part, and within it once in a few times; a
     process that loses its CPU at the very end of a run looks slower than it was."""
     found = []
-    for _ in range(5):
+    for _ in range(3):
         found.append(measure())
         true(f"{what}: {found[-1]:g}, planted {want:g}", found[-1] <= want * (1 + part))
         if found[-1] >= want * (1 - part):
@@ -126,7 +126,6 @@ def by_time(program, args):
     true("rate x seconds is the count",
          abs(r["msg_rate_per_s"] * r["seconds"] - r["iterations"]) < 1e-9 * r["iterations"])
     equal("bytes", r["bytes"], r["iterations"] * r["size"])
-    true("worst <= average <= best", r["min_window_gbit_s"] * 0.999 <= r["avg_gbit_s"] or LINKED)
     true("worst <= best", r["min_window_gbit_s"] <= r["max_window_gbit_s"])
 
 
