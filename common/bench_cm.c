@@ -20,8 +20,8 @@ static int resolve(struct bench *b, struct cm_route *route)
 	struct cm_watch w = { &b->control, deadline_min(deadline_in(STAGE_NS), b->deadline) };
 
 	fill_hint(b, b->by_cm.addresses.hint, sizeof(b->by_cm.addresses.hint));
-	return cm_addresses(&b->by_cm.addresses, b->control.fd, b->err) ||
-	       cm_open(&b->by_cm.cm, b->set.transport == TRANSPORT_UD, b->err) ||
+	return cm_open(&b->by_cm.cm, b->set.transport == TRANSPORT_UD, b->err) ||
+	       cm_addresses(&b->by_cm.addresses, b->control.fd, b->err) ||
 	       cm_resolve(&b->by_cm.cm, &b->by_cm.addresses, &w, route, b->err) ? -1 : 0;
 }
 
@@ -74,8 +74,8 @@ int bench_cm_take_plan(struct bench *b, struct control *c, json_t *plan, struct 
 		return -1;
 	if (!b->set.rdma_cm)
 		return 0;
-	if (cm_addresses(&b->by_cm.addresses, c->fd, err) ||
-	    cm_open(&b->by_cm.cm, b->set.transport == TRANSPORT_UD, err) ||
+	if (cm_open(&b->by_cm.cm, b->set.transport == TRANSPORT_UD, err) ||
+	    cm_addresses(&b->by_cm.addresses, c->fd, err) ||
 	    cm_listen(&b->by_cm.cm, &b->by_cm.addresses, bench_qps(b), err))
 		return -1;
 	device = cm_listens_on(&b->by_cm.cm, &number);
