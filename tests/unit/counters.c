@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counters of a made-up device: read, subtracted, named; what a peer may send; the report's lines. */
+/* Counters of a made-up device: read, subtracted, named; a peer's; the lines of the report. */
 #include "counters.h"
 
 #include "deadline.h"
@@ -110,19 +110,21 @@ static void test_wait(void **state)
 
 static void test_difference(void **state)
 {
-	struct counter first[] = { { "a", 1 }, { "gone", 1 }, { "less", 8 }, { "same", UINT64_MAX },
+	struct counter first[] = { { "a", 1 }, { "far", 1ull << 63 | 10 }, { "gone", 1 },
+				   { "less", 8 }, { "same", UINT64_MAX },
 				   { "wide", 0 } };
-	struct counter second[] = { { "a", 1ull << 40 }, { "less", 7 }, { "new", 3 },
+	struct counter second[] = { { "a", 1ull << 40 }, { "far", 5 }, { "less", 7 },
+				    { "new", 3 },
 				    { "same", UINT64_MAX }, { "wide", UINT64_MAX } };
 	struct counters before = { first, COUNT(first), 0 }, after = { second, COUNT(second), 0 };
 	struct counters none = { 0 };
 
 	(void)state;
 	check_json(counters_difference(&before, &after),
-		   "{\"a\":1099511627775,\"gone\":null,\"less\":null,\"new\":null,\"same\":0,"
-		   "\"wide\":null}");
+		   "{\"a\":1099511627775,\"far\":null,\"gone\":null,\"less\":null,"
+		   "\"new\":null,\"same\":0,\"wide\":null}");
 	check_json(counters_difference(&before, &none),
-		   "{\"a\":null,\"gone\":null,\"less\":null,\"same\":null,\"wide\":null}");
+		   "{\"a\":null,\"far\":null,\"gone\":null,\"less\":null,\"same\":null,\"wide\":null}");
 	assert_null(counters_difference(&none, &none));
 }
 
