@@ -18,6 +18,7 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	bench_fill_lanes(b, size);
 	r->lane = &b->lanes[0];
 	r->mark = mark_of_size(size);
+	r->marks = !op_get(b->op)->receives && !op_get(b->op)->fetches;
 	r->number = mark_first(&r->mark, b->number);
 	/* What is filled anew for each lap must have left. */
 	r->depth = b->set.reap && !b->set.verify ? (int)b->set.tx_depth : 1;

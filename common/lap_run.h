@@ -53,6 +53,7 @@ struct lap_run {
 	/* of a size */
 	struct lane *lane;         /* of the next lap */
 	struct mark mark;
+	bool marks;                /* messages are awaited in memory */
 	uint64_t number;           /* the mark of lap 0; goes on from size to size */
 	int depth;                 /* reap when so many sends of a CQ are out */
 	unsigned int recv_list;    /* receives in one post */

@@ -43,11 +43,7 @@ static void slow_begin(struct wait *w, struct wait_slow *s)
 
 void wait_slow_end(struct wait *w, const struct wait_slow *s)
 {
-	uint64_t took = now_ns() - s->start;
-
-	/* A lap that repairs a loss says nothing of the next one. */
-	if (!w->loss_ns || took < w->loss_ns)
-		w->slow_ns = took;
+	w->slow_ns = now_ns() - s->start;
 }
 
 /* An event of our port, of a QP or CQ, or of the whole device ends the run; others do not. */
@@ -202,12 +198,6 @@ static int look_asleep(struct wait *w, struct wait_slow *s)
 	return wait_sleep(w, SLEEP_MS);
 }
 
-/* How long a wait may last before the message counts as lost. */
-static uint64_t loss_after(const struct wait *w)
-{
-	return 8 * w->slow_ns > w->loss_ns ? 8 * w->slow_ns : w->loss_ns;
-}
-
 /* The ends that only time can bring. */
 static int look_at_time(struct wait *w, const struct wait_slow *s, uint64_t now)
 {
@@ -215,7 +205,7 @@ static int look_at_time(struct wait *w, const struct wait_slow *s, uint64_t now)
 		error_set(w->err, EXIT_TIMED_OUT, 0, "the run did not end within --timeout");
 		return end_with(w, WAIT_FAILED);
 	}
-	if (w->loss_ns && now - s->start >= loss_after(w))
+	if (w->loss_ns && now - s->start >= w->loss_ns)
 		return end_with(w, WAIT_LOST);
 	if (now - s->start >= w->idle_ns) {
 		error_set(w->err, EXIT_TIMED_OUT, 0,
