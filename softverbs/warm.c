@@ -88,8 +88,12 @@ static void warm_code(void)
 /* Locks are taken and let go, since what is only read would be faulted in again for writing. */
 static void warm_queues(struct sv_peer *p, struct sv_qp_sh *d)
 {
+	const struct spec_port *port;
+
 	sv_lock(&d->lock);
-	touch(sv_port_of(p, d), 1);
+	port = sv_port_of(p, d);
+	if (port) /* none before the other end is in INIT */
+		touch(port, 1);
 	touch(sv_at(p, d->rq.ring + (uint64_t)(d->rq.cons & d->rq.mask) * d->rq.stride), 1);
 	sv_unlock(&d->lock);
 	sv_cq_warm(p, sv_at(p, d->recv_cq));
