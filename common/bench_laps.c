@@ -2,6 +2,7 @@
 /* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
 #include "bench_peers.h"
 #include "load.h"
+#include "news.h"
 #include "pace.h"
 
 #include <errno.h>
@@ -90,8 +91,15 @@ static int client_size(struct bench *b, struct lap_run *r, struct lap_result *re
 {
 	struct lap_goal goal = goal_of(b);
 
+	struct news news;
+	bool alone = op_get(b->op)->fetches;
+
 	goal.interval = bench_interval_open(b);
+	if (alone)
+		news_open(&news, b->control.fd, b->endpoint.ctx->async_fd);
 	laps_run_client(r, &b->store, loops_of(b), b->clock, &goal, res);
+	if (alone)
+		news_close(&news);
 	bench_interval_close(b);
 	bench_note_end(b, r->wait);
 	bench_passed("run");

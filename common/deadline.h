@@ -15,6 +15,14 @@
 /* Number of the signal that asked to end, 0 while none did. */
 extern volatile sig_atomic_t stop_signal;
 
+/* A user's signal came; SIGIO (news.h) only asks a loop to look around. */
+static inline bool stop_asked(void)
+{
+	int sig = stop_signal;
+
+	return sig && sig != SIGIO;
+}
+
 /* SIGINT and SIGTERM set stop_signal, SIGPIPE is ignored. A second signal ends the process. */
 void stop_install(void);
 

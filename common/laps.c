@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lap_ops.h"
+#include "news.h"
 #include "plan.h"
 
 int lap_store_open(struct lap_store *s, const struct settings *set, bool dumps, bool paced,
@@ -149,6 +150,20 @@ static int server_lost(struct lap_run *r)
 }
 
 /*
+ * News came, and nothing that ends the run: the loop goes on. What the look took is in no sample of
+ * a histogram, and in one of an array.
+ */
+static bool looked_around(struct lap_run *r, uint64_t last, uint64_t deadline,
+			  enum clock_source clock, int *rc)
+{
+	if (*rc || r->laps == last || !news_came())
+		return false;
+	r->before = 0;
+	*rc = wait_sleep(r->wait, 0);
+	return !*rc && cycles_read(clock) < deadline;
+}
+
+/*
  * Runs laps up to @last; 0 when all of them were done or the deadline came. A loss ends the loop,
  * which then goes on.
  */
@@ -170,6 +185,8 @@ static int call_loop(struct lap_run *r, const struct lap_loops *loops, enum lap_
 		rc = loop(r);
 		if (r->cpu)
 			lap_unwatch();
+		if (looked_around(r, last, deadline, clock, &rc))
+			continue;
 		if (!rc || r->wait->end != WAIT_LOST)
 			return rc;
 		r->wait->end = WAIT_OK;
@@ -198,7 +215,7 @@ static void run_intervals(struct lap_run *r, struct lap_store *s, const struct l
 			return;
 		interval->show(interval->arg, s->histogram, r->laps - first, cycles_read(clock));
 		r->before = 0;
-	} while (!stop_signal && r->laps < last && next < end);
+	} while (!stop_asked() && r->laps < last && next < end);
 }
 
 void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,

@@ -18,7 +18,7 @@ static int wait_out_gap(struct pace *p, struct wait *w)
 		uint64_t left = p->next - now;
 		int ms = left > DOZE_NS ? (int)((left < NS_PER_S ? left : NS_PER_S) / NS_PER_MS) - 5 : 0;
 
-		if (stop_signal) {
+		if (stop_asked()) {
 			w->end = WAIT_INTERRUPT;
 			return -1;
 		}

@@ -224,7 +224,7 @@ int wait_slow_look(struct wait *w, struct wait_slow *s)
 		slow_begin(w, s);
 	if (w->yield)
 		sched_yield();
-	if (stop_signal)
+	if (stop_asked())
 		return end_with(w, WAIT_INTERRUPT);
 	if (w->channel && s->cq && look_asleep(w, s))
 		return -1;
