@@ -239,7 +239,7 @@ static void test_endpoints(void **state)
 
 	peer_says(e, json_pack("{s:s,s:o,s:{}}", "type", "endpoints", "address",
 			       endpoint_address_to_json(&e->b.local), "facts"));
-	assert_int_equal(bench_exchange_endpoints(&e->b), 0);
+	assert_int_equal(bench_exchange_endpoints(&e->b, NULL), 0);
 	check_sent(e, "0000022c",
 		   "{\"type\":\"endpoints\",\"address\":{\"lid\":49163,"
 		   "\"vaddr\":\"0x80007f0012345000\",\"stride\":12288,"
