@@ -15,7 +15,7 @@
 
 #define WORLD_QPS 8
 #define WORLD_RING 1024
-#define WORLD_CQ 65536
+#define WORLD_CQ 4096
 
 struct world_request {
 	struct ibv_send_wr wr;
