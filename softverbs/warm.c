@@ -91,10 +91,11 @@ static void warm_queues(struct sv_peer *p, struct sv_qp_sh *d)
 	const struct spec_port *port;
 
 	sv_lock(&d->lock);
-	port = sv_port_of(p, d);
-	if (port) /* none before the other end is in INIT */
-		touch(port, 1);
-	touch(sv_at(p, d->rq.ring + (uint64_t)(d->rq.cons & d->rq.mask) * d->rq.stride), 1);
+	port = sv_port_of(p, d);	/* none before its QP was at INIT */
+	if (port)
+		touch(port, sizeof(*port));
+	if (!d->srq)
+		touch(sv_at(p, d->rq.ring + (uint64_t)(d->rq.cons & d->rq.mask) * d->rq.stride), 1);
 	sv_unlock(&d->lock);
 	sv_cq_warm(p, sv_at(p, d->recv_cq));
 }

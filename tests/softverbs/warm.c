@@ -51,6 +51,40 @@ static int other(void)
 	return 0;
 }
 
+/* The other end is not as far yet: its QP is still at RESET, or takes from a shared queue. */
+static int not_ready(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+	struct ibv_srq_init_attr shared = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct end a, b;
+	struct addr to;
+
+	for (int srq = 0; srq < 2; srq++) {
+		end_open(&a, "soft0");
+		end_open(&b, "soft0");
+		end_qp(&a, IBV_QPT_RC, 4);
+		b.cq = init.send_cq = init.recv_cq = ibv_create_cq(b.ctx, 16, NULL, NULL, 0);
+		init.srq = srq ? ibv_create_srq(b.pd, &shared) : NULL;
+		CHECK(!srq || init.srq);
+		b.qp = ibv_create_qp(b.pd, &init);
+		CHECK(b.qp);
+		to = end_addr(&b);
+		end_connect(&a, &to, NULL);
+		CHECK(!ibv_destroy_qp(b.qp));
+		b.qp = NULL;
+		CHECK(!srq || !ibv_destroy_srq(init.srq));
+		end_close(&a);
+		end_close(&b);
+	}
+	return 0;
+}
+
+static void test_not_ready(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("soft0", not_ready), 0);
+}
+
 static void test_first(void **state)
 {
 	(void)state;
@@ -65,7 +99,10 @@ static void test_first(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_first) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first),
+		cmocka_unit_test(test_not_ready),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
