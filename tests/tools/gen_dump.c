@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "dump.h"
-#include "ping_pong.h"
+#include "ping_pong_run.h"
 
 #define PAIR_LAPS   20000
 #define PAIR_WARMUP 100

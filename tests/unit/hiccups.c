@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Hiccups: which samples, the worst of them, and where each happened, against planted ones. */
 #include "hiccups.h"
-#include "ping_pong.h"
+#include "ping_pong_run.h"
 
 #define LAPS  60000
 #define EACH  100 /* planted of each kind */

@@ -2,7 +2,7 @@
 /* Dumps and texts as series, and what their analysis says: lost laps, pauses, CPUs, both ends. */
 #include "analysis_report.h"
 #include "dumps.h"
-#include "ping_pong.h"
+#include "ping_pong_run.h"
 
 #define LAPS   400
 #define WARMUP 10
