@@ -3,7 +3,7 @@
  * One size of a bandwidth program: warm-up and measured messages, the done frame of each end that
  * sends, the exchange of results, from which both ends make the same report.
  */
-#include "bench_state.h"
+#include "bench_peers.h"
 
 #include <errno.h>
 #include <math.h>
@@ -69,6 +69,9 @@ static bool confirmed_by_read(const struct bench *b)
 
 static const char *confirmed(const struct bench *b)
 {
+	/* The group's receivers count, but nobody awaits them. */
+	if (bench_mcast(b))
+		return "none";
 	if (told_by_receiver(b) || op_get(b->op)->fetches)
 		return "receiver";
 	return confirmed_by_read(b) ? "read" : "none";
@@ -89,6 +92,7 @@ static int open_stream(struct bench *b)
 		.endpoint = &b->endpoint,
 		.remote = &b->remote,
 		.lanes = b->lanes,
+		.group = bench_mcast(b),
 		.confirm_by_read = confirmed_by_read(b),
 		/* The client's first PSN, which both know. */
 		.seed = b->server ? b->remote.psns[0] : b->local.psns[0],
@@ -138,6 +142,13 @@ static void take_figures(struct bench *b, const struct stream_figures *f)
 	};
 }
 
+static int send_done(struct bench *b, void *arg)
+{
+	(void)arg;
+	return control_send(&b->control, stream_done_message(b->stream->s), deadline_in(STAGE_NS),
+			    b->err);
+}
+
 /* Warm-up, then what is measured; all of each is confirmed before the next. */
 static int send_all(struct bench *b, uint64_t size)
 {
@@ -165,8 +176,7 @@ static int send_all(struct bench *b, uint64_t size)
 	take_figures(b, &f);
 	if (rc)
 		return -1;
-	return control_send(&b->control, stream_done_message(b->stream->s), deadline_in(STAGE_NS),
-			    b->err);
+	return bench_each_peer(b, send_done, NULL);
 }
 
 static int run_stream(struct bench *b, uint64_t size)
@@ -241,19 +251,25 @@ static int take_results(struct bench *b, json_t *m)
 		return error_set(b->err, EXIT_PEER, EPROTO, "the peer's results make no sense");
 	t->theirs.sender.confirmed = confirmed(b);
 	if (json_is_integer(received) && json_integer_value(received) >= 0) {
-		t->ours.received = (uint64_t)json_integer_value(received);
+		uint64_t n = (uint64_t)json_integer_value(received);
+
+		/* Of several receivers, what every one of them has at least. */
+		if (!t->ours.received_known || n < t->ours.received)
+			t->ours.received = n;
 		t->ours.received_known = true;
+		b->received += n;
 	}
 	return 0;
 }
 
-static int exchange_results(struct bench *b)
+static int exchange_results(struct bench *b, void *arg)
 {
 	struct bench_stream *t = b->stream;
 	uint64_t deadline = bench_stage(b, "results");
 	json_t *m = control_message("results");
 	int rc;
 
+	(void)arg;
 	bench_passed("done");
 	json_object_set_new(m, "sender", sender_json(&t->ours.sender));
 	json_object_set_new(m, "received", t->theirs.received_known ?
@@ -372,14 +388,15 @@ int bench_stream_size(struct bench *b, uint64_t size)
 	t->ours = t->theirs = (struct direction){ .received = 0 };
 	begin_wait(b, size);
 	bench_fill_lanes(b, size);
-	if (stream_begin(t->s, size) || bench_barrier(b))
+	if (stream_begin(t->s, size) || bench_barrier_all(b))
 		return -1;
 	rc = run_stream(b, size);
 	if (rc)
 		bench_prefer_news_of_peer(b, &t->w);
 	else
-		rc = exchange_results(b);
+		rc = bench_each_peer(b, exchange_results, NULL);
 	add_rows(b, size);
+	b->sent += t->ours.sender.sent;
 	if (rc)
 		return rc;
 	return judge_loss(b, &t->ours) || judge_loss(b, &t->theirs) ? -1 : 0;

@@ -73,8 +73,8 @@
 	"   runs' medians; avg_gbit_s of bandwidth), level_percent, wanted_half_percent,\n"        \
 	"   half_percent (of the interval, by Student's t), within_half_percent (the widest\n"      \
 	"   half interval of the median inside a run), reached\n"                                   \
-	" receivers, with --mcast on the sender: host, sent, received, lost; messages, those of\n"  \
-	"   the warm-up included\n"                                                                \
+	" receivers, with --mcast on the sender: host, sent, received, lost; messages, of latency\n"   \
+	"   with those of the warm-up\n"                                                              \
 	" error: null, or stage, errno, text"
 
 #endif

@@ -122,7 +122,7 @@ static void print_receivers(FILE *out, const struct report *r)
 	for (unsigned int i = 0; i < r->receiver_count; i++) {
 		uint64_t got = r->receivers[i].received;
 
-		fprintf(out, "receiver %s: %llu of %llu messages, warm-up included; %llu lost\n",
+		fprintf(out, "receiver %s: %llu of %llu messages; %llu lost\n",
 			r->receivers[i].host, (unsigned long long)got, (unsigned long long)r->sent,
 			(unsigned long long)(got < r->sent ? r->sent - got : 0));
 	}

@@ -63,7 +63,7 @@ int stream_open(struct stream **out, const struct stream_setup *setup, struct er
 	s->w = setup->wait;
 	s->clock = setup->clock;
 	stream_plan(&s->plan, setup->settings, op_get(setup->op));
-	s->credits = s->plan.window && setup->sends;
+	s->credits = s->plan.window && setup->sends && !setup->group;
 	if (open_arrays(s))
 		return error_set(err, EXIT_FAILED, ENOMEM, "%u queue pairs", s->plan.qps);
 	fill_lanes(s);

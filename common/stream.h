@@ -53,6 +53,7 @@ struct stream_setup {
 	const struct endpoint_address *remote;
 	struct lane *lanes;
 	bool sends, receives;  /* this end; receives: data is told to it by completions */
+	bool group;            /* to several receivers, of which none gives credits */
 	bool confirm_by_read;  /* this end reads behind its WRITEs */
 	uint64_t seed;         /* of the pattern; the same on both ends */
 	enum clock_source clock;
