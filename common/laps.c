@@ -2,6 +2,7 @@
 #include "laps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,16 @@ static void run_intervals(struct lap_run *r, struct lap_store *s, const struct l
 	} while (!stop_asked() && r->laps < last && next < end);
 }
 
+/* The first lap is kept for its own line; it counts as all others do. */
+static void count_first(struct lap_run *r, const struct lap_store *s)
+{
+	bool lost = r->post[0] & LAP_LOST;
+
+	r->before = lost ? 0 : r->post[0];
+	if (s->paced && !lost)
+		lap_add(r, lap_difference(r, r->post[0], r->seen[0]), r->seen[0]);
+}
+
 void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 		     enum clock_source clock, const struct lap_goal *goal, struct lap_result *out)
 {
@@ -225,6 +236,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	uint64_t laps = goal->laps < room ? goal->laps : room, first, end;
 
 	memset(out, 0, sizeof(*out));
+	out->inflation = NAN;
 	begin_run(r, s);
 	end = add_ticks(cycles_read(clock), goal->warmup_ticks);
 	r->wait->err->stage = "warm-up";
@@ -242,7 +254,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	if (s->histogram && first == 0) {
 		if (call_loop(r, loops, LAP_CLIENT, kept_record(s), clock, 1, end) || r->laps == 0)
 			return;
-		r->before = r->post[0] & LAP_LOST ? 0 : r->post[0];
+		count_first(r, s);
 	}
 	if (goal->interval && s->histogram)
 		run_intervals(r, s, loops, clock, goal->interval, first + laps, end);

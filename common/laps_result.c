@@ -148,10 +148,11 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 	uint64_t stamps = r->laps < total ? r->laps : total;
 
 	memset(out, 0, sizeof(*out));
+	out->inflation = NAN;
 	out->warmup = warmup;
 	out->laps = stamps > warmup ? stamps - warmup : 0;
-	/* Between its answers lies what the client did between its laps. */
-	if (s->paced)
+	/* Between its answers lies what the client did between its laps; a passive one has none. */
+	if (s->paced || !r->laps)
 		return 0;
 	if (s->histogram && count_kept(r, s, stamps, warmup))
 		return error_set(err, EXIT_FAILED, ENOMEM, "histogram");
