@@ -68,19 +68,18 @@ LAP_INLINE int lap_answer(struct lap_run *r, struct lane *l, uint64_t lap, enum 
 	return wait_cq(r->wait, l->cqs->send, 1, clock, gap) < 0 ? -1 : 0;
 }
 
-/* Takes own completions once as many are out as the queue may hold. */
+/* Takes own completions while as many are out as the queue may hold: one more after a wait that ended. */
 LAP_INLINE int lap_reap(struct lap_run *r, struct lane *l, enum clock_source clock,
 			struct poll_gap *gap)
 {
 	struct endpoint_cqs *c = l->cqs;
 	int got;
 
-	if (++c->unreaped < r->depth)
-		return 0;
-	got = wait_cq(r->wait, c->send, r->depth < 16 ? r->depth : 16, clock, gap);
-	if (got < 0)
-		return -1;
-	c->unreaped -= got;
+	for (++c->unreaped; c->unreaped >= r->depth; c->unreaped -= got) {
+		got = wait_cq(r->wait, c->send, r->depth < 16 ? r->depth : 16, clock, gap);
+		if (got < 0)
+			return -1;
+	}
 	return 0;
 }
 
