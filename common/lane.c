@@ -79,11 +79,11 @@ static void fill_remote(struct lane *l, const struct endpoint *e,
 static void fill_recv(struct lane *l, const struct endpoint *e, const struct lane_plan *plan)
 {
 	uint32_t grh = plan->transport == TRANSPORT_UD ? UD_GRH_BYTES : 0;
-	/* A receive of the SRQ may serve any QP. */
+	/* A receive of the SRQ may serve any QP; a WRITE's data goes to the area of its own. */
 	unsigned int i = e->srq ? 0 : l->index;
 	char *area = endpoint_recv_area(e, i);
 
-	l->recv = area + grh;
+	l->recv = op_get(plan->op)->access ? endpoint_recv_area(e, l->index) : area + grh;
 	l->srq = e->srq;
 	l->recv_sge = (struct ibv_sge){
 		(uintptr_t)area, (uint32_t)plan->recv_size + grh, endpoint_mr(e, i)->lkey
