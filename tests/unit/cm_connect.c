@@ -9,6 +9,7 @@
 
 #include "cm_parts.h"
 #include "deadline.h"
+#include "endpoint_connect.h"
 
 #define QPS 300
 #define FIRST_QPN 0x500
