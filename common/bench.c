@@ -223,7 +223,7 @@ static int validate(const struct bench_program *p, const struct settings *s, str
 	for (unsigned int i = 0; i < s->expect.count; i++) {
 		struct expect e;
 
-		if (expect_parse(s->expect.v[i], &e, why, sizeof(why)))
+		if (expect_read(s->expect.v[i], &e, why, sizeof(why)))
 			return error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s",
 					 s->expect.v[i], why);
 	}

@@ -12,6 +12,7 @@
 
 #define WARMUP_NS (200 * NS_PER_MS)
 #define LOSS_NS (250 * NS_PER_MS)
+#define LOSS_BYTE_NS 50 /* of a large message, which may be filled and checked as well */
 
 static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_t size)
 {
@@ -32,7 +33,7 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	 * lap as lost; other servers just wait on.
 	 */
 	if (transport_loses(b->transport) && (!b->server || !op_get(b->op)->receives))
-		w->loss_ns = b->server ? 2 * LOSS_NS : LOSS_NS;
+		w->loss_ns = (LOSS_NS + size * LOSS_BYTE_NS) * (b->server ? 2 : 1);
 	wait_init(w);
 }
 

@@ -46,9 +46,9 @@ static void judge(const struct report *r, const struct settings *s, struct error
 	for (unsigned int k = 0; k < s->expect.count; k++) {
 		struct expect e;
 
-		expect_parse(s->expect.v[k], &e, why, sizeof(why));
+		expect_read(s->expect.v[k], &e, why, sizeof(why));
 		json_array_foreach(results, i, result) {
-			if (!expect_check(&e, result, why, sizeof(why)))
+			if (!expect_met(&e, result, why, sizeof(why)))
 				continue;
 			missed++;
 			error_warn(err, "expected %s: %s (%lld bytes)", e.text, why,

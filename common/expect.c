@@ -80,7 +80,7 @@ static int take_unit(const char *s, struct expect *e)
 	return -EINVAL;
 }
 
-int expect_parse(const char *text, struct expect *e, char *why, size_t cap)
+int expect_read(const char *text, struct expect *e, char *why, size_t cap)
 {
 	const char *s = skip_blanks(text);
 	size_t len = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -105,7 +105,7 @@ int expect_parse(const char *text, struct expect *e, char *why, size_t cap)
 	return take_unit(unit, e);
 }
 
-static bool met(enum expect_op op, double got, double want)
+static bool holds(enum expect_op op, double got, double want)
 {
 	switch (op) {
 	case EXPECT_LESS:
@@ -119,7 +119,7 @@ static bool met(enum expect_op op, double got, double want)
 	}
 }
 
-int expect_check(const struct expect *e, json_t *result, char *why, size_t cap)
+int expect_met(const struct expect *e, json_t *result, char *why, size_t cap)
 {
 	json_t *v = json_object_get(result, e->key);
 	double got = json_number_value(v);
@@ -127,7 +127,7 @@ int expect_check(const struct expect *e, json_t *result, char *why, size_t cap)
 	*why = '\0';
 	if (!json_is_number(v))
 		snprintf(why, cap, "%s %s", e->key, v ? "was not measured" : "is no figure of this program");
-	else if (!met(e->op, got, e->value))
+	else if (!holds(e->op, got, e->value))
 		snprintf(why, cap, "%s is %.9g", e->key, got);
 	return *why ? -1 : 0;
 }

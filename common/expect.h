@@ -18,9 +18,9 @@ struct expect {
 };
 
 /* "median<5us", "avg >= 90 Gb/s", "lost<=0": 0, or -EINVAL with what is allowed in @why. */
-int expect_parse(const char *text, struct expect *e, char *why, size_t cap);
+int expect_read(const char *text, struct expect *e, char *why, size_t cap);
 
 /* 0 when met; else -1 and in @why what was found: "median_usec is 6.1", "p99_9_usec was not measured". */
-int expect_check(const struct expect *e, json_t *result, char *why, size_t cap);
+int expect_met(const struct expect *e, json_t *result, char *why, size_t cap);
 
 #endif

@@ -234,7 +234,8 @@ static inline void world_open_endpoint(struct world *w, unsigned int qps)
 					       .poll_cq = world_poll_cq,
 					       .req_notify_cq = world_notify };
 	w->send.cq.context = w->recv.cq.context = &w->ctx;
-	w->cqs = (struct endpoint_cqs){ &w->send.cq, w->plan.window ? &w->recv.cq : &w->send.cq, 0 };
+	w->cqs = (struct endpoint_cqs){ .send = &w->send.cq,
+					.recv = w->plan.window ? &w->recv.cq : &w->send.cq };
 	w->mrs[0] = &w->mr;
 	w->e = (struct endpoint){ .ctx = &w->ctx, .cqs = &w->cqs, .cqs_count = 1,
 				  .qps_per_cqs = qps, .mrs = w->mrs, .mr_count = 1, .qps = w->qps,
