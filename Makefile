@@ -49,6 +49,8 @@ SOFTTESTS := $(patsubst tests/softverbs/%.c,$(B)/tests/soft_%,$(wildcard tests/s
 CONFORM  := $(if $(wildcard tests/conformance/*.c),$(B)/tests/conform)
 # Programs with a hook object that can hold a stage: for the kill tests only.
 HOLD     := $(if $(wildcard tests/hold/hold.c),$(addprefix $(B)/tests/hold-,$(filter %_lat %_bw,$(PROGRAMS))))
+# What pair tests preload into a program, which does not go with sanitizers.
+PRELOADS := $(if $(SAN),,$(patsubst tests/preload/%.c,$(B)/tests/%.so,$(wildcard tests/preload/*.c)))
 BINS     := $(addprefix $(B)/bin/,$(PROGRAMS))
 MAN      := $(patsubst %,$(B)/man/%.1,$(PROGRAMS))
 ifneq ($(SOFT),)
@@ -61,7 +63,7 @@ endif
 
 all: $(BINS) $(SOFTLIBS) $(if $(SAN),,$(MAN))
 
-tests: all $(UNITS) $(SOFTTESTS) $(CONFORM) $(HOLD)
+tests: all $(UNITS) $(SOFTTESTS) $(CONFORM) $(HOLD) $(PRELOADS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -95,6 +97,9 @@ $(B)/tests/hold-%: $(B)/perftest/%.o $(B)/tests/hold/hold.o $(B)/lib/libcommon.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(B)/tests/hold/hold.o $(B)/lib/libcommon.a \
 		$(if $(SOFT_IN),-Wl$(comma)--whole-archive $(SOFT_IN) -Wl$(comma)--no-whole-archive) $(LIBS) -ldl -o $@
+
+$(B)/tests/%.so: $(B)/tests/preload/%.o
+	$(CC) -shared $(ALL_CFLAGS) $< -o $@ -ldl
 
 $(B)/tests/%: $(B)/tests/unit/%.o $(B)/lib/libcommon.a
 	@mkdir -p $(@D)
@@ -151,6 +156,8 @@ bench: all
 # What takes too long for scripts/test: hours. doc/soak.md keeps the last run.
 soak: tests
 	PAIR_STARTS=1000 tests/pair/test_connect.py
+	tests/pair/property.py --seed any --count 2000
+	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
 	$(MAKE) SAN=address,undefined check
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(MAKE) soak-softverbs
