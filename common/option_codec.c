@@ -16,9 +16,10 @@ static int rate_read(const char *text, void *value)
 	struct option_rate *rate = value;
 	struct units_rate r;
 
-	memset(rate, 0, sizeof(*rate));
-	if (!*text)
+	if (!*text) {
+		memset(rate, 0, sizeof(*rate));
 		return 0;
+	}
 	if (units_parse_rate(text, &r) || r.value < 1 || r.value > 1e15)
 		return -EINVAL;
 	*rate = r.kind == RATE_BITS ? (struct option_rate){ .bits = (uint64_t)r.value } :

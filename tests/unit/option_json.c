@@ -28,7 +28,8 @@ static const struct option_record *record(const char *name)
 
 static bool goes_over_the_wire(const struct option_record *o)
 {
-	return o->type != OPTION_TEXT && o->type != OPTION_FILE && o->type != OPTION_ALL_SIZES;
+	return o->type != OPTION_TEXT && o->type != OPTION_TEXTS && o->type != OPTION_FILE &&
+	       o->type != OPTION_ALL_SIZES;
 }
 
 /* Through text, as the frames do it. */

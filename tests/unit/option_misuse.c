@@ -12,10 +12,21 @@ static void test_bad_values(void **state)
 		char name[64];
 
 		snprintf(name, sizeof(name), "--%s", o->name);
-		if (!o->arg || o->type == OPTION_TEXT || o->type == OPTION_FILE)
+		if (!o->arg || o->type == OPTION_TEXT || o->type == OPTION_TEXTS ||
+		    o->type == OPTION_FILE)
 			continue;
 		for (size_t i = 0; i < COUNT(bad); i++)
-			refuse(&all_options, WORDS(name, bad[i]), "allowed is");
+			if (!strcmp(o->name, "mcast") &&
+			    strspn(bad[i], "0123456789abcdef.:") == strlen(bad[i])) {
+				continue; /* might be part of an address, which mcast.c judges */
+			} else if (option_stands_alone(o)) {
+				char equals[96];
+
+				snprintf(equals, sizeof(equals), "%s=%s", name, bad[i]);
+				refuse(&all_options, WORDS(equals), "allowed is");
+			} else {
+				refuse(&all_options, WORDS(name, bad[i]), "allowed is");
+			}
 	}
 	refuse(&all_options, WORDS("--duration", "0"), "a time from 1ms to");
 	refuse(&all_options, WORDS("--clock", "TSC"), "one of tsc, gettime");
@@ -38,7 +49,7 @@ static void test_missing_value(void **state)
 			continue;
 		}
 		refuse(&all_options, WORDS(equals), "has an empty value");
-		if (o->type == OPTION_FILE)
+		if (option_stands_alone(o))
 			continue;
 		refuse(&all_options, WORDS(name), "a value is missing after");
 		refuse(&all_options, WORDS(name, ""), "has an empty value");

@@ -60,7 +60,7 @@ static void check_option(const char *text, const struct option_record *o, const 
 		assert_contains(text, want);
 	}
 	if (o->arg) {
-		snprintf(want, sizeof(want), o->type == OPTION_FILE ? "--%s[=%s]" : "--%s %s",
+		snprintf(want, sizeof(want), option_stands_alone(o) ? "--%s[=%s]" : "--%s %s",
 			 o->name, o->arg);
 		assert_contains(text, want);
 	}
@@ -89,7 +89,9 @@ static void check_all(char *text, const struct option_program *p)
 			check_option(text, o, option_fallback(o, p));
 			continue;
 		}
-		snprintf(usage, sizeof(usage), "--%s ", o->name);
+		/* Without a value as it stands in a list; the text of the page may name others. */
+		snprintf(usage, sizeof(usage), "--%s%s%s", o->name,
+			 !o->arg ? " " : option_stands_alone(o) ? "[=" : " ", o->arg ? o->arg : "");
 		assert_lacks(text, usage);
 	}
 	assert_contains(text, p->summary);

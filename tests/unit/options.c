@@ -25,7 +25,8 @@ static char *values(const struct settings *s)
 /* The first of a few texts that the codec of @o takes. */
 static const char *parsed_value(const struct option_record *o)
 {
-	static const char *const texts[] = { "12+", "10Gb/s,sl=1,tc=104", "10Gb/s" };
+	static const char *const texts[] = { "12+", "10Gb/s,sl=1,tc=104", "10Gb/s", "ff12::7",
+					     "99,5", "30,3", "3%" };
 	struct settings s;
 	char why[128];
 
@@ -142,7 +143,7 @@ static void test_with(void **state)
 
 		snprintf(name, sizeof(name), "--%s", o->name);
 		snprintf(equals, sizeof(equals), "--%s=%s", o->name, v ? v : "");
-		if (o->type == OPTION_FILE)
+		if (option_stands_alone(o))
 			takes(o, WORDS(name), NULL);
 		else
 			takes(o, WORDS(name, v), v);

@@ -255,8 +255,9 @@ static void test_validate(void **state)
 		{ { "-m", "1000" }, "--mtu 1000 is no path MTU" },
 		{ { "--detail", "-n", "100000001" }, "--detail" },
 		{ { "-U", "-n", "100000000" }, NULL },
-		{ { "-U", "-n", "100000001" }, "-U and -H keep every sample" },
-		{ { "-H", "-n", "100000001" }, "-U and -H keep every sample" },
+		{ { "-U", "-n", "100000001" }, "-U, -H and --dump keep every sample" },
+		{ { "-H", "-n", "100000001" }, "-U, -H and --dump keep every sample" },
+		{ { "--dump", "f", "-n", "100000001" }, "-U, -H and --dump keep every sample" },
 		{ { "-U", "-D", "1h" }, NULL },
 	};
 	struct settings s;
@@ -297,7 +298,7 @@ static void test_kept_laps(void **state)
 	}
 }
 
-/* Stamps, a sorted copy, scratch space; two areas of the largest size. */
+/* Stamps, a sorted copy, scratch space, four more with --detail; two areas of the largest size. */
 static void test_memory(void **state)
 {
 	static const struct {
@@ -307,10 +308,10 @@ static void test_memory(void **state)
 	} rows[] = {
 		{ { "-n", "1000", "--warmup", "0" }, false, 3, 1002, 8 },
 		{ { "-n", "1000" }, true, 3, 1102, 8 },
-		{ { "-n", "1000", "--detail" }, true, 5, 1102, 8 },
+		{ { "-n", "1000", "--detail" }, true, 7, 1102, 8 },
 		{ { "-n", "1000", "-s", "1,1M,64" }, false, 3, 1102, 1 << 20 },
 		{ { "-n", "1000", "-s", "1,1M,64" }, true, 6, 1102, 1 << 20 },
-		{ { "-n", "1000", "-s", "1,64", "--detail" }, true, 11, 1102, 64 },
+		{ { "-n", "1000", "-s", "1,64", "--detail" }, true, 13, 1102, 64 },
 		{ { "-D", "720h" }, false, 3, 102, 8 },
 		{ { "-n", "100000000", "-s", "2G" }, true, 3, 100000102, 1ull << 31 },
 	};

@@ -8,7 +8,8 @@ static const char *const figures[] = { "first_exchange", "min", "median", "media
 				       "stdev", "p90", "p99", "p99_9", "p99_99", "max" };
 static const char *const others[] = { "size", "iterations", "samples", "warmup", "latency_kind",
 				      "write_in_order", "max_at", "lost", "loaded",
-				      "load_gbit_s" };
+				      "load_gbit_s", "interval_inflation", "modes", "worst",
+				      "run" };
 
 static void print_json(FILE *out, const struct report *r)
 {
@@ -59,7 +60,7 @@ static void assert_near(double is, double due)
 static void test_document(void **state)
 {
 	static const char *const keys[] = { "program",	"version", "protocol", "role", "time",
-					    "local",	"remote",  "settings", "path", "setup",
+					    "local",	"remote",  "settings", "path", "setup", "counters",
 					    "counters", "warnings", "results", "error" };
 	json_t *doc = document(*state);
 
