@@ -124,7 +124,7 @@ LAP_INLINE void lap_keep_detail(struct lap_run *r, uint64_t lap, const struct po
 
 /* The answer of @lap, posted at @t, was seen. */
 LAP_INLINE void lap_saw(struct lap_run *r, enum lap_record record, enum clock_source clock,
-			uint64_t lap, uint64_t t, const struct poll_gap *gap)
+			uint64_t lap, uint64_t t, struct poll_gap *gap)
 {
 	uint64_t now;
 
@@ -136,8 +136,10 @@ LAP_INLINE void lap_saw(struct lap_run *r, enum lap_record record, enum clock_so
 		return;
 	}
 	r->seen[lap] = now;
-	if (record == RECORD_DETAIL)
+	if (record == RECORD_DETAIL) {
+		poll_gap_until(gap, now);
 		lap_keep_detail(r, lap, gap);
+	}
 }
 
 /* The stamp of a lap's start, where it is kept. */

@@ -57,8 +57,10 @@ LAP_INLINE int pingpong_server(struct lap_run *r, enum lap_sight sight, enum lap
 		gap.longest = 0;
 		if (lap_see(r, l, sight, i, clock, g))
 			return -1;
-		if (record == RECORD_DETAIL)
+		if (record == RECORD_DETAIL) {
 			r->seen[i] = cycles_read(clock);
+			poll_gap_until(g, r->seen[i]);
+		}
 		if (lap_record_paced(record) && (r->pace->after_seen(r, i) || r->pace->before_post(r, i)))
 			return -1;
 		t = cycles_read(clock);

@@ -13,13 +13,20 @@ struct poll_gap {
 	uint64_t last, longest; /* counter */
 };
 
-static inline void poll_gap_see(struct poll_gap *g, enum clock_source clock)
+static inline void poll_gap_until(struct poll_gap *g, uint64_t now)
 {
-	uint64_t now = cycles_read(clock);
-
 	if (now - g->last > g->longest)
 		g->longest = now - g->last;
 	g->last = now;
+}
+
+/*
+ * After a poll that found nothing; the stamp of what was seen ends the last gap. A CPU is often
+ * lost just behind the read of its counter: a read before the poll would hide that.
+ */
+static inline void poll_gap_see(struct poll_gap *g, enum clock_source clock)
+{
+	poll_gap_until(g, cycles_read(clock));
 }
 
 /*
@@ -34,11 +41,9 @@ static inline __attribute__((always_inline)) int wait_word(struct wait *w, const
 	unsigned int n = w->spins;
 	struct wait_slow slow = { .start = 0 };
 
-	for (;;) {
+	while ((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) != want) {
 		if (gap)
 			poll_gap_see(gap, clock);
-		if ((__atomic_load_n(p, __ATOMIC_ACQUIRE) & mask) == want)
-			break;
 		if (--n)
 			continue;
 		n = w->spins;
