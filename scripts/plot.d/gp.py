@@ -4,6 +4,7 @@ import copy
 import html
 import math
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -113,7 +114,7 @@ class Sizes(Axis):
     def __init__(self, lo, hi):
         self.lo, self.hi, self.log = lo / 1.3, hi * 1.3, True
         low, high = math.floor(math.log2(lo)), math.ceil(math.log2(hi))
-        step = 1 if high - low <= 14 else 2
+        step = 1 if high - low <= 16 else 2
         self.ticks = [(1 << e, size_name(1 << e), 0) for e in range(low, high + 1)
                       if e % step == 0 and self.lo <= 1 << e <= self.hi]
 
@@ -194,6 +195,16 @@ class Script:
         return f"{TERMINALS[terminal]}\n{body}\n"
 
 
+def missing():
+    return OSError("gnuplot is not there: install the package gnuplot-nox")
+
+
+def available():
+    """Before a long run, whose end would be the first to know."""
+    if not shutil.which("gnuplot"):
+        raise missing()
+
+
 def draw(script, terminal):
     """The picture's bytes."""
     with tempfile.TemporaryDirectory(prefix="verbsperf-plot-") as room:
@@ -206,7 +217,7 @@ def draw(script, terminal):
                                   timeout=LIMIT, env={**env, "LC_ALL": "C.UTF-8"}, check=False,
                                   preexec_fn=lib.tied_to_us)
         except FileNotFoundError:
-            raise OSError("gnuplot is not there: install the package gnuplot-nox") from None
+            raise missing() from None
         except subprocess.TimeoutExpired:
             raise OSError(f"gnuplot was not done within {LIMIT} s") from None
         said = (done.stdout + done.stderr).decode(errors="replace").split()

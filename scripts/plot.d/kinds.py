@@ -13,7 +13,6 @@ SINGLE = 3000      # so many samples are drawn one by one
 CURVES = 12
 BINS = 150
 LOG_FROM = 8       # an axis is logarithmic where its ends differ by more than this factor
-CHANGE_LABELS = 6
 CHANGES = 50       # most that lat_stats tells
 LEGEND_LINE = 0.037  # of a frame's height
 MARKED = 50        # hiccups of an end that have a mark, the largest
@@ -47,7 +46,7 @@ def end_words(role, e):
 
 
 def where_words(facts):
-    """Two lines: the ends; device, path and time."""
+    """The ends; words on device, path and time."""
     client, server = ends(facts)
     first = "   –   ".join(filter(None, (end_words("client", client), end_words("server", server))))
     settings = facts.get("settings") if isinstance(facts.get("settings"), dict) else {}
@@ -57,7 +56,7 @@ def where_words(facts):
     words = [f"software device {', '.join(sorted(map(str, soft)))}" if soft else "", client.get("link_layer"),
              settings.get("transport"), f"MTU {mtu}" if mtu else "", facts.get("time"),
              f"verbsperf {facts['version']}" if facts.get("version") else ""]
-    return [first, ", ".join(gp.clean(w, 40) for w in words if w)]
+    return first, [gp.clean(w or "", 40) for w in words]
 
 
 def same(values):
@@ -68,7 +67,8 @@ def same(values):
 
 def subtitle(facts):
     """Lines on device and settings, as far as all files agree."""
-    return [w for w in (same(line) for line in zip(*map(where_words, facts))) if w]
+    firsts, words = zip(*map(where_words, facts))
+    return [line for line in (same(firsts), ", ".join(filter(None, map(same, zip(*words))))) if line]
 
 
 def kind_words(result):
@@ -80,29 +80,37 @@ def size_words(size):
 
 
 def headline(series, what):
-    """Program, what a sample is, size: as far as they are the same."""
-    program = same(s.facts.get("program") for s in series)
-    words = [same(kind_words(s.result) for s in series), same(size_words(s.result["size"]) for s in series)]
-    name = program or same(os.path.basename(s.path) for s in series) or f"{len({s.path for s in series})} files"
-    return f"{gp.clean(name, 60)}: {', '.join(filter(None, (what, *words)))}"
+    """Programs, what a sample is, size: as far as they are the same."""
+    words = [what, same(kind_words(s.result) for s in series), same(size_words(s.result["size"]) for s in series)]
+    return f"{subjects([s.facts for s in series], [s.path for s in series])}: {', '.join(filter(None, words))}"
+
+
+def subjects(facts, paths):
+    """The programs, else the file or how many there are."""
+    programs = list(dict.fromkeys(gp.clean(f.get("program") or "", 40) for f in facts))
+    if all(programs) and len(programs) <= 4:
+        return ", ".join(programs)
+    paths = set(paths)
+    return gp.clean(os.path.basename(paths.pop()), 60) if len(paths) == 1 else f"{len(paths)} files"
 
 
 def names(series):
     """What tells each one from the others."""
-    parts = [(gp.clean(os.path.basename(s.path), 40), s.role, size_words(s.result["size"]), f"run {s.result['run']}")
-             for s in series]
-    return differing(parts, 1)
+    return differing([(gp.clean(s.facts.get("program") or "", 40), s.role, size_words(s.result["size"]),
+                       f"run {s.result['run']}", gp.clean(os.path.basename(s.path), 40)) for s in series], 1)
 
 
 def differing(parts, otherwise):
-    """Of each name the words that not all have, else the word at @otherwise."""
-    keep = [i for i in range(len(parts[0]) if parts else 0) if same(p[i] for p in parts) is None]
+    """Of each name as many of the words that not all have as tell it from the others; with none the word
+    at @otherwise."""
+    keep = []
+    for i in range(len(parts[0])):
+        if len({tuple(p[k] for k in keep) for p in parts}) < len(parts) and same(p[i] for p in parts) is None:
+            keep.append(i)
     return [", ".join(p[i] for i in keep if p[i]) or p[otherwise] for p in parts]
 
 
 def of_samples(series):
-    if any(not s.result["samples"] for s in series):
-        raise Bad(f"{next(s.path for s in series if not s.result['samples'])}: there is no sample in it")
     unit = same(s.unit for s in series)
     if not unit:
         raise Bad("one file is in usec and another in cycles without a clock: these do not go into one picture")
@@ -145,26 +153,21 @@ def hiccup_points(s, rows):
 
 
 def change_labels(script, s, x):
-    """A dashed line at each change, and how large it is where there is room."""
+    """A dashed line at each change, and how large it is where there is room, in two rows."""
     script.add(*(f"unset arrow {100 + i}" for i in range(CHANGES)))
-    last = -math.inf
-    few = len(s.found["change_points"]) <= CHANGE_LABELS
+    taken = ([], [])
     for i, c in enumerate(s.found["change_points"]):
         script.add(f"set arrow {100 + i} from first {c['lap']},graph 0 to first {c['lap']},graph 1 nohead front "
                    "dashtype 2 linewidth 1.5 linecolor rgb '#c0392b'")
-        share = (c["lap"] - x.lo) / (x.hi - x.lo)
-        if not few and share - last < 0.2:
-            continue
-        low = few and share - last < 0.2
-        last = last if low else share
-        text = f"{gp.figure(s.figure(c, 'before'))} → {gp.figure(s.figure(c, 'after'))} {s.unit}"
-        script.add(f"set label {200 + i} {quote_at(text, share)} at first {c['lap']},graph {0.86 if low else 0.95} front "
-                   "noenhanced textcolor rgb '#c0392b' font ',{15}'")
-
-
-def quote_at(text, share):
-    """A label that stays within the frame."""
-    return gp.quote(f" {text} ") + (" right" if share > 0.8 else " left")
+        text = f" {gp.figure(s.figure(c, 'before'))} → {gp.figure(s.figure(c, 'after'))} {s.unit} "
+        share, width = (c["lap"] - x.lo) / (x.hi - x.lo), 9.2 * len(text) / gp.WIDTH / (gp.RIGHT - gp.LEFT)
+        right = share + width > 1
+        a, b = (share - width, share) if right else (share, share + width)
+        row = next((r for r in (0, 1) if all(b <= p or q <= a for p, q in taken[r])), None)
+        if row is not None:
+            taken[row].append((a, b))
+            script.add(f"set label {200 + i} {gp.quote(text)} at first {c['lap']},graph {0.95 - 0.09 * row:g} "
+                       f"{'right' if right else 'left'} front noenhanced textcolor rgb '#c0392b' font ',{{15}}'")
 
 
 def panel(script, s, rows, x, y, top, bottom, last):
@@ -260,11 +263,7 @@ def counts(series):
         sinks = {s.block: read.Counts() for s in series if s.path == path}
         read.feed(path, sinks)
         out.update(((path, block), sink.close()) for block, sink in sinks.items())
-    out = [out[s.path, s.block] for s in series]
-    for s, c in zip(series, out):
-        if not c:
-            raise Bad(f"{s.path}: there is no sample in it")
-    return out
+    return [out[s.path, s.block] for s in series]
 
 
 def quantile(count, q):
@@ -341,7 +340,7 @@ def median_arrows(script, series, x):
     for i, s in enumerate(series):
         at = s.figure(s.result, "median")
         if x.lo <= at <= x.hi:
-            script.add(f"set arrow from first {at:.12g},graph 0 to first {at:.12g},graph 1 nohead front dashtype 3 "
+            script.add(f"set arrow from first {at:.12g},graph 0 to first {at:.12g},graph 1 nohead back dashtype 3 "
                        f"linewidth 2 linecolor rgb '{colour_of(series, i)}'")
 
 
@@ -440,9 +439,10 @@ def pick_curves(tables, kind, only):
         for c in getattr(t, kind):
             if c.points:
                 curves.append(c)
-                parts.append((gp.clean(os.path.basename(t.path), 40), *(gp.clean(w, 60) for w in c.name)))
+                parts.append((*(gp.clean(w.replace("_to_", " to "), 60) for w in c.name),
+                              gp.clean(os.path.basename(t.path), 40)))
     most = max(map(len, parts), default=0)
-    found = differing([p + ("",) * (most - len(p)) for p in parts], 1) if parts else []
+    found = differing([p[:-1] + ("",) * (most - len(p)) + p[-1:] for p in parts], 0) if parts else []
     chosen = [(n, c) for n, c, p in zip(found, curves, parts) if not only or any(only in w for w in p)]
     if not chosen:
         files = ", ".join(t.path for t in tables)
@@ -456,10 +456,8 @@ def pick_curves(tables, kind, only):
 def over_size(tables, kind, only, what):
     chosen = pick_curves(tables, kind, only)
     script = gp.Script()
-    program = same(t.facts.get("program") or t.path for t in tables)
     facts = [t.facts for t in tables]
-    head = f"{gp.clean(os.path.basename(program) if program else f'{len(tables)} files', 60)}: {what}"
-    script.title([head, *subtitle(facts)])
+    script.title([f"{subjects(facts, [t.path for t in tables])}: {what}", *subtitle(facts)])
     script.frame(gp.TOP if any(facts) else 0.9)
     points = [p for _, c in chosen for p in c.points]
     return script, chosen, points, gp.Sizes(min(p.size for p in points), max(p.size for p in points))
@@ -479,8 +477,9 @@ def latency(tables, only):
         items += curve_items(c, bars, colour, f"{name}: median" + (", 95 % interval" if bars else " (no interval in the file)"))
         tail = [(p.size, p.more["p99"]) for p in c.points if p.more.get("p99")]
         if with_p99 and tail:
-            items.append((tail, f"with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3 linecolor rgb '{colour}'",
-                          f"{name}: p99"))
+            items.append((tail, f"with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3 linecolor rgb '{colour}'", None))
+    if with_p99:
+        items.append((None, "keyentry with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3 linecolor rgb '#444444'", "p99"))
     y.headroom(LEGEND_LINE * (1 + sum(1 for item in items if item[2])))
     script.axes(x, y, "message size [bytes]", "latency [usec]")
     script.plot(items)

@@ -103,7 +103,7 @@ def dump_header(path):
 
 
 def samples(path):
-    """All series of a dump or listing."""
+    """All series of a dump or listing that have samples: the passive end of a READ has none."""
     if re.search(r"[\x00-\x1f\x7f]", path):
         raise Bad(f"{path!r}: a file name with a control character in it")
     name = os.path.join(".", path)  # one that begins with - is no option
@@ -112,7 +112,11 @@ def samples(path):
     if p.returncode:
         raise refused(path, err)
     facts = dump_header(path)
-    return [Series(path, i, found, facts) for i, found in enumerate(json.loads(out)["files"])]
+    every = [Series(path, i, found, facts) for i, found in enumerate(json.loads(out)["files"])]
+    some = [s for s in every if s.result["samples"]]
+    if not some:
+        raise Bad(f"{path}: there is no sample in it")
+    return some
 
 
 def feed(path, sinks):
