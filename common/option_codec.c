@@ -63,7 +63,7 @@ static int load_read(const char *text, void *value)
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
 		return -EINVAL;
 	part = strsep(&rest, ",");
-	if (rate_read(part, &load.rate))
+	if (rate_read(part, &load.rate) || (!*part && *text))
 		return -EINVAL;
 	if (!*text)
 		load.sl = load.traffic_class = 0;
@@ -85,7 +85,7 @@ static void load_write(const void *value, char *text, size_t cap)
 		return;
 	if (load->sl != OPTION_AUTO)
 		len += (size_t)snprintf(text + len, cap - len, ",sl=%" PRIu64, load->sl);
-	if (load->traffic_class != OPTION_AUTO)
+	if (load->traffic_class != OPTION_AUTO && len < cap)
 		snprintf(text + len, cap - len, ",tc=%" PRIu64, load->traffic_class);
 }
 
