@@ -16,8 +16,8 @@ struct run {
 	struct error err;
 };
 
-/* @laps 0: a run by time that keeps a histogram. */
-static inline struct run *run_open(uint64_t warmup, uint64_t laps, bool detail)
+/* @laps 0: a run by time that keeps a histogram. @paced: a sample ends where the answer is seen. */
+static inline struct run *run_open_paced(uint64_t warmup, uint64_t laps, bool detail, bool paced)
 {
 	struct run *t = calloc(1, sizeof(*t));
 
@@ -32,8 +32,13 @@ static inline struct run *run_open(uint64_t warmup, uint64_t laps, bool detail)
 	t->set.duration_ns = laps ? 0 : NS_PER_S;
 	t->goal = (struct lap_goal){ .laps = laps ? laps : NEVER, .run_ticks = laps ? 0 : NS_PER_S,
 				     .warmup_ticks = 200 * NS_PER_MS, .timeout_tick = NEVER };
-	assert_int_equal(lap_store_open(&t->store, &t->set, false, false, &t->err), 0);
+	assert_int_equal(lap_store_open(&t->store, &t->set, false, paced, &t->err), 0);
 	return t;
+}
+
+static inline struct run *run_open(uint64_t warmup, uint64_t laps, bool detail)
+{
+	return run_open_paced(warmup, laps, detail, false);
 }
 
 static inline void run_close(struct run *t)
