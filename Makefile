@@ -158,6 +158,8 @@ soak: tests
 	PAIR_STARTS=1000 tests/pair/test_connect.py
 	tests/pair/property.py --seed any --count 2000
 	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
+	UNIT_ALL=1 $(B)/tests/histogram_shapes
+	tests/tools/big_dump.sh 500000000 100
 	$(MAKE) SAN=address,undefined check
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(MAKE) soak-softverbs
