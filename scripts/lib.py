@@ -34,8 +34,8 @@ class Parser(argparse.ArgumentParser):
         print(f"{self.prog}: {message} (see scripts/{self.prog} --help)", file=sys.stderr)
         sys.exit(2)
 
-    def parse(self, words):
-        """A bare --soft takes no value from the next word; --help alone is enough. A reader that has
+    def parse(self, words, mixed=False):
+        """@mixed: options may stand between the arguments. A bare --soft takes no value from the next word; --help alone is enough. A reader that has
         seen enough (| head) ends the script without a word."""
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         words = ["--soft=soft0" if w == "--soft" else w for w in words]
@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         if first.startswith("-"):
             print(self.text.strip())
             sys.exit(0)
-        return self.parse_args(words)
+        return self.parse_intermixed_args(words) if mixed else self.parse_args(words)
 
 
 def seconds(text):
@@ -60,6 +60,22 @@ def size(text):
     if not found or int(found[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text} is not a size like 8, 4k or 1m")
     return int(found[1]) * SIZE[found[2]]
+
+
+def status(words):
+    """A line that tells how far it is, in place of the last one; on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{words[:(os.get_terminal_size(2).columns or 80) - 1]}", end="", file=sys.stderr, flush=True)
+
+
+def reason(document, err):
+    """One line that says why a run by run-pair failed, from its JSON and stderr."""
+    error = document.get("error") if document else None
+    if error:
+        return f"{error['stage']}: {error['text']}"
+    lines = [s for s in err.splitlines() if s.strip() and "listening on" not in s and ": warning: " not in s]
+    own = [s for s in lines if not s.startswith("server| ")]
+    return " ".join((own or lines or ["no reason given"])[-1].split())
 
 
 # Options that say where the two ends run: run-pair's, which sweep passes on to it.

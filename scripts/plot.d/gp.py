@@ -4,6 +4,7 @@ import copy
 import html
 import math
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -225,5 +226,11 @@ def draw(script, terminal):
             raise OSError(f"gnuplot failed ({done.returncode}): {' '.join(said)[:300]}")
         with open(picture, "rb") as f:
             data = f.read()
-    name = f"<title>{html.escape(script.heading)}</title>".encode()
-    return data.replace(b"<title>Gnuplot</title>", name, 1) if terminal == ".svg" else data
+    return named(data.decode(), script.heading).encode() if terminal == ".svg" else data
+
+
+def named(svg, heading):
+    """With a title for who cannot see it, and without gnuplot's names of the curves, which in several
+    panels are there twice, and show where the mouse is."""
+    svg = re.sub(r'<g id="gnuplot_plot_\w+" *>(<title>gnuplot_plot_\w+</title>)?', "<g>", svg)
+    return svg.replace("<title>Gnuplot</title>", f"<title>{html.escape(heading)}</title>", 1)
