@@ -390,4 +390,5 @@ def replay(kind):
               tolerance(want))
 
 
-main()
+if __name__ == "__main__":
+    main()
