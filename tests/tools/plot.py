@@ -227,10 +227,12 @@ class Picture:
         return [(p, at) for p, at in wanted
                 if not any(abs(m[0] - at[0]) <= off and abs(m[1] - at[1]) <= off for m in self.marks)]
 
-    def vertices(self):
-        """All corners of all lines, in pixels."""
+    def vertices(self, colour=None):
+        """All corners of all lines, or of those of a colour, in pixels."""
         out = []
         for path in self.root.iter(SVG + "path"):
+            if colour and path.get("stroke") != rgb(colour):
+                continue
             out += [(float(x), float(y)) for x, y in re.findall(r"[ML]?([-\d.]+),([-\d.]+)", path.get("d"))]
         return out
 
@@ -241,8 +243,7 @@ class Picture:
 
     def segments(self, colour):
         """Strokes of a colour."""
-        rgb = "rgb(" + ", ".join(f"{int(colour[i:i + 2], 16):3d}" for i in (1, 3, 5)) + ")"
-        return sum(p.get("d").count("M") for p in self.root.iter(SVG + "path") if p.get("stroke") == rgb)
+        return sum(p.get("d").count("M") for p in self.root.iter(SVG + "path") if p.get("stroke") == rgb(colour))
 
     def pixels(self, rows):
         """The first rows of the PNG, as lists of bytes, and bytes a pixel."""
@@ -260,12 +261,17 @@ class Picture:
             self.lines.append(line)
         return self.lines, self.step
 
-    def ink(self, x, y, colour):
+    def ink(self, x, y, colour, off=40):
         """Whether the PNG has nearly this colour within 3 pixels of a place."""
         lines, step = self.pixels(int(y) + 4)
         want = [int(colour[i:i + 2], 16) for i in (1, 3, 5)]
-        return any(max(abs(lines[r][c * step + k] - want[k]) for k in range(3)) < 40
+        return any(max(abs(lines[r][c * step + k] - want[k]) for k in range(3)) < off
                    for r in range(int(y) - 3, int(y) + 4) for c in range(int(x) - 3, int(x) + 4))
+
+
+def rgb(colour):
+    """As gnuplot writes it."""
+    return "rgb(" + ", ".join(f"{int(colour[i:i + 2], 16):3d}" for i in (1, 3, 5)) + ")"
 
 
 def unfilter(how, line, above, step):
@@ -305,7 +311,7 @@ def series_picture():
     x, y = p.place(SPIKE, 500)
     check("series: the spike is in the PNG", lambda: not p.ink(x, y, kinds.HICCUPS["back_or_client"][1]))
     check("series: and not beside its place", lambda: p.ink(x - 20, y, kinds.HICCUPS["back_or_client"][1]))
-    check("series: the warm-up is grey", lambda: not p.ink(p.place(-50, 20)[0], p.place(-50, 100)[1], "#e4e4e4"))
+    check("series: the warm-up is grey", lambda: not p.ink(*p.place(-50, 70), "#e4e4e4", 6))
     check("series: the legend tells all of it", lambda: [
         t for t in ("rdma_lat: every lap, half round trip, 8 bytes", "client host_a, mlx_0 port 1, CPU 1   –   server host_b, mlx_0 port 1, CPU 0",
                     "InfiniBand, RC, MTU 4096, 2026-01-31T12:00:00Z, verbsperf 0.1.0", "warm-up (100 laps)", "change of level",
@@ -315,9 +321,10 @@ def series_picture():
 
 def change_line(p, panel):
     """A dashed line from top to bottom; lat_stats may be off by three laps."""
-    x, y = p.place(STEP, 8, panel)
-    have = [c for c in p.vertices() if abs(c[0] - x) < 1.5]
-    return not [c for c in have if c[1] > y] and f"no line at {x}: {have}"
+    x, low = p.place(STEP, 8, panel)
+    _, high = p.place(STEP, 500, panel)
+    have = [c for c in p.vertices("#c0392b") if abs(c[0] - x) < 1.5]
+    return not (any(c[1] > low for c in have) and any(c[1] < high for c in have)) and f"no line at {x}: {have}"
 
 
 def histogram_picture():
@@ -352,6 +359,10 @@ def ecdf_picture():
     for q in (0.5, 0.99, 0.999):
         want = samples[math.ceil(q * len(samples)) - 1]
         check(f"ecdf: crosses p{100 * q:g} where it is", lambda q=q, want=want: abs(at(q) / want - 1) > 2e-3 and (at(q), want))
+    def wrong(v, share):  # each corner is the share of samples that are larger, or not smaller
+        larger, smaller = sum(s > v + 1e-5 for s in samples), sum(s < v - 1e-5 for s in samples)
+        return not larger - 1e-6 <= share * len(samples) <= len(samples) - smaller + 1e-6
+    check("ecdf: every corner is the share of larger samples", lambda: [c for c in curve[1::7] if wrong(*c)][:3])
     check("ecdf: its end is the largest sample", lambda: p.missing_marks([(500, 1 / len(samples))]))
     check("ecdf: all of it is in the SVG", lambda: p.missing_corners(curve[::10]) or len(curve) < 300 and len(curve))
     x, y = p.place(500, 1 / len(samples))
@@ -373,7 +384,7 @@ def latency_picture():
         check(f"latency of {source}: sizes by powers of two", lambda p=p: [t for t in ("64", "1k", "64k") if t not in p.texts()])
     check("latency of a sweep: bindings have names, a failed run no point",
           lambda: [t for t in ("0,1: median, 95 % interval", "1,0: median (no interval in the file)") if t not in p.texts()]
-          or "1e+09" in p.script)
+          or "1000000000" in p.script and "the failed run is drawn")
 
 
 def bandwidth_picture():
@@ -518,8 +529,12 @@ def report_page():
         d = json.load(f)
     figures = [v for v in numbers(d)]
     check("report: every figure of a JSON document", lambda: len(figures) < 60 and len(figures) or [v for v in figures if v not in r.cells][:5])
-    result_keys = [k for _, k in page.LATENCY if k != "median_ci95_usec"]
+    result_keys = [f"{k}_usec" for k in ("min", "median", "median_ci95", "p99", "p99_9", "max", "first_exchange")]
     check("report: the table's figures", lambda: [k for k in result_keys if page.shown(d["results"][0][k]) not in r.cells])
+    with open("out/rdma_bw.json", encoding="utf-8") as f:
+        b = json.load(f)["results"][0]
+    check("report: those of the bandwidth", lambda: [k for k in ("avg_gbit_s", "avg_mib_s", "min_window_gbit_s", "max_window_gbit_s", "peak_gbit_s",
+                                                                 "msg_rate_per_s") if page.shown(b[k]) not in r.cells])
     check("report: says that it is a software device", lambda: "software device" not in r.cells or "soft0 port 1 (software device softverbs)" not in r.cells)
     check("report: kernel, firmware, clock", lambda: [t for t in (d["local"]["kernel"], d["local"]["firmware"]) if t not in r.cells]
           or not any("MHz" in c and "trusted" in c and "a stamp costs" in c for c in r.cells))
