@@ -9,7 +9,7 @@ packages_run="ibverbs-providers iproute2"
 packages_lab="qemu-system-x86 busybox-static cpio kmod xz-utils zstd python3 rdma-core
 	ibverbs-providers iproute2 procps util-linux"
 packages_test="clang libcmocka-dev python3 perftest qperf ibverbs-utils rdmacm-utils nftables
-	valgrind mandoc groff-base procps git bsdextrautils iputils-ping openssh-client"
+	valgrind mandoc groff-base procps git bsdextrautils iputils-ping openssh-client gnuplot-nox"
 packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu
 	libc6-dev-s390x-cross qemu-user"
 

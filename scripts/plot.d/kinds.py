@@ -234,7 +234,8 @@ def time_series(series):
     lo, hi = min(r[1] for r in flat), max(r[3] for r in flat)
     least = min((r[1] for r in flat if r[1] > 0), default=0)
     x = gp.Axis(min(r[0] for r in flat), max(r[0] for r in flat), ticks=10)
-    x.lo, x.hi = min(r[0] for r in flat) - 0.5, max(r[0] for r in flat) + 0.5
+    first, end = min(r[0] for r in flat), max(r[0] for r in flat)
+    x.lo, x.hi = first - (end - first) * 0.006 - 0.5, end + 0.5  # the first lap is not to hide in the frame
     x.ticks = [t for t in x.ticks if x.lo <= t[0] <= x.hi]
     log = log_wanted(least, hi)
     y = gp.Axis(least if log else lo, hi, log=log)
