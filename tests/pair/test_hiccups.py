@@ -317,6 +317,10 @@ class Places:
                    if (k, p) != (lap, part))
         if rest > REST * self.excess(lap, part) or self.excess(lap, part) > LONGEST:
             return True
+        # What a busy machine does to the first laps is told as a start-up, and has no hiccups.
+        if any(self.run.number(r, lap, part) <= f["startup"]["laps"]
+               for said in (self.run.told, self.run.stamps) for r, f in said.items()):
+            return True
         first = max(lap - self.run.warmup - AROUND, 0)
         if self.run.late(LATE_HICCUP, slice(first, first + 2 * AROUND)) > MOST_LATE:
             return True
