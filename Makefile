@@ -156,6 +156,7 @@ bench: all
 # What takes too long for scripts/test: hours. doc/soak.md keeps the last run.
 soak: tests
 	PAIR_STARTS=1000 tests/pair/test_connect.py
+	PAIR_ALL=1 tests/pair/test_programs.py
 	tests/pair/property.py --seed any --count 2000
 	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
 	UNIT_ALL=1 $(B)/tests/histogram_shapes
