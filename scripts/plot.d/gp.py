@@ -86,7 +86,8 @@ class Axis:
         ticks = [t for t in ticks if self.lo <= t[0] <= self.hi]
         if sum(1 for t in ticks if t[1]) < 3:  # a narrow range between the named ones
             step = nice_step(self.hi - self.lo, 7)
-            ticks = [(n * step, figure(n * step), 0) for n in range(math.ceil(self.lo / step), math.floor(self.hi / step) + 1)]
+            first, last = math.ceil(self.lo / step), math.floor(self.hi / step)
+            ticks = [(n * step, figure(n * step), 0) for n in range(first, last + 1)]
         return ticks
 
     def commands(self, axis):
@@ -168,9 +169,11 @@ class Script:
             if x > LEFT and (x + size > RIGHT or text.endswith(":")):
                 x, row = LEFT, row - LEGEND_ROW
             if line:
-                self.add(f"set arrow {400 + i} from screen {x:.4f},{row:.4f} to screen {x + 0.026:.4f},{row:.4f} nohead {line}")
+                self.add(f"set arrow {400 + i} from screen {x:.4f},{row:.4f} to screen {x + 0.026:.4f},{row:.4f} "
+                         f"nohead {line}")
             words = f"point {point} offset 0.9,-0.2" if point else ""
-            self.add(f"set label {400 + i} {quote(text)} at screen {x + (0.006 if point else mark):.4f},{row:.4f} left noenhanced "
+            begin = x + (0.006 if point else mark)
+            self.add(f"set label {400 + i} {quote(text)} at screen {begin:.4f},{row:.4f} left noenhanced "
                      f"font ',{{14}}' textcolor rgb '#222222' {words}")
             x += size
         self.marks = range(400, 400 + len(entries))

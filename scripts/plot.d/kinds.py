@@ -16,6 +16,7 @@ LOG_FROM = 8       # an axis is logarithmic where its ends differ by more than t
 CHANGES = 50       # most that lat_stats tells
 LEGEND_LINE = 0.037  # of a frame's height
 MARKED = 50        # hiccups of an end that have a mark, the largest
+TAIL = "with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3"
 ENDS = {"client": "#1b6ca8", "server": "#d95f02"}
 HICCUPS = {        # point type and colour by the place where it happened
     "out": (9, "#2a9d5c", "on the way out"), "back": (11, "#8e44ad", "on the way back"),
@@ -73,6 +74,10 @@ def subtitle(facts):
 
 def kind_words(result):
     return "full round trip" if result.get("latency_kind") == "full_rtt" else "half round trip"
+
+
+def sample_words(series):
+    return same(kind_words(s.result) for s in series) or "latency"
 
 
 def size_words(size):
@@ -178,7 +183,8 @@ def panel(script, s, rows, x, y, top, bottom, last):
     if s.result["warmup"]:
         script.add(f"set object 1 rectangle from first {x.lo:.12g},graph 0 to first 0.5,graph 1 behind "
                    "fillstyle solid 1 noborder fillcolor rgb '#e4e4e4'")
-    script.add(f"set label 300 {gp.quote(s.role if s.role != 'unknown' else os.path.basename(s.path))} at graph 0,graph 1 left "
+    name = s.role if s.role != "unknown" else os.path.basename(s.path)
+    script.add(f"set label 300 {gp.quote(name)} at graph 0,graph 1 left "
                f"offset 0,0.6 noenhanced textcolor rgb '{colour}' font ',{{15}}'")
     items = []
     if all(r[4] == 1 for r in rows):
@@ -324,7 +330,8 @@ def outline_items(series, outlines, base, titles):
     items = []
     for i, rows in enumerate(outlines):
         colour = colour_of(series, i)
-        items.append((rows, f"with filledcurves y1={base:.12g} fillcolor rgb '{colour}' fillstyle transparent solid 0.25 noborder", None))
+        items.append((rows, f"with filledcurves y1={base:.12g} fillcolor rgb '{colour}' "
+                      "fillstyle transparent solid 0.25 noborder", None))
         items.append((rows, f"with lines linewidth 1.6 linecolor rgb '{colour}'", titles[i]))
     return items
 
@@ -360,7 +367,7 @@ def histogram(series):
     x = gp.Axis(edges[0], edges[-1], ticks=10)
     y = gp.Axis(0, max(r[1] for rows in outlines for r in rows), zero=True, ticks=5)
     y.headroom(0.09 * (len(series) + 1))
-    script.axes(x, y, f"{same(kind_words(s.result) for s in series) or 'latency'} [{unit}], up to p99", "share of samples [%]")
+    script.axes(x, y, f"{sample_words(series)} [{unit}], up to p99", "share of samples [%]")
     script.add("set key top right noenhanced opaque samplen 1.5")
     median_arrows(script, series, x)
     dotted = [(None, "keyentry with lines dashtype 3 linewidth 2 linecolor rgb '#444444'",
@@ -412,13 +419,14 @@ def ecdf(series):
     x = gp.Axis(least if log else lo, hi, log=log, ticks=10)
     y = gp.Axis(1 / most / 1.3, 1, log=True)
     y.hi, y.ticks = 1, []
-    for share, name in [(1, "0"), (0.5, "50"), (0.2, "80")] + [(10 ** -k, f"{100 * (1 - 10 ** -k):.{max(k - 2, 0)}f}") for k in range(1, 13)]:
+    nines = [(10 ** -k, f"{100 * (1 - 10 ** -k):.{max(k - 2, 0)}f}") for k in range(1, 13)]
+    for share, name in [(1, "0"), (0.5, "50"), (0.2, "80"), *nines]:
         if share >= y.lo:
             y.ticks.append((share, name + " %", 0))
     script = gp.Script()
     script.title([headline(series, "distribution"), *subtitle([s.facts for s in series])])
     script.frame(gp.TOP)
-    script.axes(x, y, f"{same(kind_words(s.result) for s in series) or 'latency'} [{unit}]", "share of samples up to this time")
+    script.axes(x, y, f"{sample_words(series)} [{unit}]", "share of samples up to this time")
     top = y.lo ** (1 / (1 - LEGEND_LINE * (len(series) + 0.5)))  # room for the legend
     script.add(f"set yrange [1:{top:.12g}] noreverse", "set key top right noenhanced opaque samplen 2 spacing 1.2")
     items = []
@@ -475,12 +483,13 @@ def latency(tables, only):
     for i, (name, c) in enumerate(chosen):
         colour = gp.COLOURS[i]
         bars = [(p.size, p.value, p.low, p.high) for p in c.points if p.low and p.high]
-        items += curve_items(c, bars, colour, f"{name}: median" + (", 95 % interval" if bars else " (no interval in the file)"))
+        known = ", 95 % interval" if bars else " (no interval in the file)"
+        items += curve_items(c, bars, colour, f"{name}: median{known}")
         tail = [(p.size, p.more["p99"]) for p in c.points if p.more.get("p99")]
         if with_p99 and tail:
-            items.append((tail, f"with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3 linecolor rgb '{colour}'", None))
+            items.append((tail, f"{TAIL} linecolor rgb '{colour}'", None))
     if with_p99:
-        items.append((None, "keyentry with linespoints pointtype 6 pointsize 0.8 dashtype 2 linewidth 1.3 linecolor rgb '#444444'", "p99"))
+        items.append((None, f"keyentry {TAIL} linecolor rgb '#444444'", "p99"))
     y.headroom(LEGEND_LINE * (1 + sum(1 for item in items if item[2])))
     script.axes(x, y, "message size [bytes]", "latency [usec]")
     script.plot(items)

@@ -66,7 +66,7 @@ def shown(value):
 
 
 def row(cells, tag="td"):
-    return "<tr>" + "".join(f"<{tag}>{c}</{tag}>" for c in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{c}</{tag.split()[0]}>" for c in cells) + "</tr>"
 
 
 def table(head, rows):
@@ -86,7 +86,8 @@ def results_table(runs, keys, unit=""):
         if r.error:
             rows.append(failed(r.name, r.error, len(head)))
         for result in r.results:
-            way = str(result.get("direction") or result.get("latency_kind") or "").replace("_", " ").replace("rtt", "round trip")
+            way = str(result.get("direction") or result.get("latency_kind") or "")
+            way = way.replace("_", " ").replace("rtt", "round trip")
             count = result.get("samples" if unit else "iterations")
             rows.append(row([text(r.name), gp.size_name(result["size"]) if result.get("size") else "-", text(way),
                              f"{count:,}" if isinstance(count, int) else "-", *(shown(result.get(k)) for _, k in keys)]))
@@ -117,13 +118,13 @@ def ends_table(client, server):
     def value(end, key):
         return "-" if end.get(key) is None else text(end[key])
 
-    rows = [("host", "host"), ("kernel", "kernel"), ("device", device_words), ("firmware", "firmware"), ("link layer", "link_layer"),
-            ("MTU", "mtu"), ("LID", "lid"), ("GID", "gid"), ("GID type", "gid_type"), ("CPU", "cpu"), ("NUMA node", "numa_node"),
-            ("clock", lambda end: clock_words(end.get("clock")))]
-    return ("<div class=\"wide\"><table><thead><tr><th></th><th class=\"text\">client</th><th class=\"text\">server</th></tr></thead><tbody>"
-            + "\n".join(f"<tr><td>{name}</td>" + "".join(
-                f"<td class=\"long\">{key(end) if callable(key) else value(end, key)}</td>" for end in (client, server)) + "</tr>"
-                        for name, key in rows) + "</tbody></table></div>")
+    rows = [("host", "host"), ("kernel", "kernel"), ("device", device_words), ("firmware", "firmware"),
+            ("link layer", "link_layer"), ("MTU", "mtu"), ("LID", "lid"), ("GID", "gid"), ("GID type", "gid_type"),
+            ("CPU", "cpu"), ("NUMA node", "numa_node"), ("clock", lambda end: clock_words(end.get("clock")))]
+    body = "\n".join(row([name] + [key(end) if callable(key) else value(end, key) for end in (client, server)], "td class=\"long\"")
+                     for name, key in rows)
+    return ("<div class=\"wide\"><table><thead><tr><th></th><th class=\"text\">client</th><th class=\"text\">server</th></tr></thead>"
+            f"<tbody>{body}</tbody></table></div>")
 
 
 def leaves(value, path=""):

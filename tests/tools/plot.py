@@ -313,7 +313,8 @@ def series_picture():
     check("series: and not beside its place", lambda: p.ink(x - 20, y, kinds.HICCUPS["back_or_client"][1]))
     check("series: the warm-up is grey", lambda: not p.ink(*p.place(-50, 70), "#e4e4e4", 6))
     check("series: the legend tells all of it", lambda: [
-        t for t in ("rdma_lat: every lap, half round trip, 8 bytes", "client host_a, mlx_0 port 1, CPU 1   –   server host_b, mlx_0 port 1, CPU 0",
+        t for t in ("rdma_lat: every lap, half round trip, 8 bytes", 
+                    "client host_a, mlx_0 port 1, CPU 1   –   server host_b, mlx_0 port 1, CPU 0",
                     "InfiniBand, RC, MTU 4096, 2026-01-31T12:00:00Z, verbsperf 0.1.0", "warm-up (100 laps)", "change of level",
                     "hiccups (1):", "back or client", "half round trip [usec]", "lap") if t not in p.texts()])
     check("series: how large the change is", lambda: not any(re.fullmatch(r"8\.0\d* → 12\.0\d* usec", t) for t in p.texts()) and p.texts())
@@ -392,7 +393,8 @@ def bandwidth_picture():
     half = 1024 * 64 ** 0.25  # 4.5 is a quarter of the way from 3 to 9
     check("bandwidth: 1200 x 800 in both formats", p.sizes)
     check("bandwidth: each rate has a mark", lambda: p.missing_marks([(64, 1), (1024, 3), (65536, 9)]))
-    check("bandwidth: each window its ends", lambda: p.missing_corners([(s, v * f) for s, v in ((1024, 3), (65536, 9)) for f in (0.5, 1.25)], 0, 6))
+    check("bandwidth: each window its ends", lambda:
+          p.missing_corners([(s, v * f) for s, v in ((1024, 3), (65536, 9)) for f in (0.5, 1.25)], 0, 6))
     check("bandwidth: the half-rate size has a mark", lambda: p.missing_marks([(half, 4.5)]))
     check("bandwidth: and is told", lambda: not any("half of the best rate at 2.83k bytes" in t for t in p.texts()) and p.texts())
     check("bandwidth: it is in the PNG", lambda: not p.ink(*p.place(65536, 9), gp.COLOURS[0]))
@@ -520,7 +522,8 @@ def report_page():
     r = Reader(text)
     check("report: every tag is closed", lambda: r.wrong[:5])
     pictures = re.findall(r"<svg.*?</svg>", text, re.S)
-    check("report: the pictures are XML, one of each kind", lambda: [xml.fromstring(s) for s in pictures] and len(pictures) != 5 and len(pictures))
+    check("report: the pictures are XML, one of each kind", 
+          lambda: len([xml.fromstring(s) for s in pictures]) != 5 and f"{len(pictures)} pictures")
     check("report: nothing from outside", lambda: [v for v in r.references if not v.startswith("#")]
           + re.findall(r"https?:|url\((?!['\"]?#)|@import", text) + sorted(r.tags & {"script", "link", "img", "iframe", "object"}))
     check("report: what is referred to is there once", lambda: [v for v in r.references if r.ids.count(v[1:]) != 1][:5]
@@ -528,20 +531,24 @@ def report_page():
     with open("out/rdma_lat.json", encoding="utf-8") as f:
         d = json.load(f)
     figures = [v for v in numbers(d)]
-    check("report: every figure of a JSON document", lambda: len(figures) < 60 and len(figures) or [v for v in figures if v not in r.cells][:5])
+    check("report: every figure of a JSON document", lambda:
+          len(figures) < 60 and len(figures) or [v for v in figures if v not in r.cells][:5])
     result_keys = [f"{k}_usec" for k in ("min", "median", "median_ci95", "p99", "p99_9", "max", "first_exchange")]
     check("report: the table's figures", lambda: [k for k in result_keys if page.shown(d["results"][0][k]) not in r.cells])
     with open("out/rdma_bw.json", encoding="utf-8") as f:
         b = json.load(f)["results"][0]
-    check("report: those of the bandwidth", lambda: [k for k in ("avg_gbit_s", "avg_mib_s", "min_window_gbit_s", "max_window_gbit_s", "peak_gbit_s",
-                                                                 "msg_rate_per_s") if page.shown(b[k]) not in r.cells])
-    check("report: says that it is a software device", lambda: "software device" not in r.cells or "soft0 port 1 (software device softverbs)" not in r.cells)
+    check("report: those of the bandwidth", lambda: [
+        k for k in ("avg_gbit_s", "avg_mib_s", "min_window_gbit_s", "max_window_gbit_s", "peak_gbit_s",
+                    "msg_rate_per_s") if page.shown(b[k]) not in r.cells])
+    check("report: says that it is a software device", lambda:
+          "software device" not in r.cells or "soft0 port 1 (software device softverbs)" not in r.cells)
     check("report: kernel, firmware, clock", lambda: [t for t in (d["local"]["kernel"], d["local"]["firmware"]) if t not in r.cells]
           or not any("MHz" in c and "trusted" in c and "a stamp costs" in c for c in r.cells))
     check("report: what each number means", lambda: [k for k, _ in page.MEANINGS if k not in r.cells])
     check("report: warnings", lambda: [w for w in d["warnings"] if not any(c.startswith(w) for c in r.cells)])
-    check("report: the files beside it", lambda: [n for n in ("rdma_lat.dump", "rdma_lat.json", "rdma_lat.txt", "rdma_bw.json", "rdma_bw-sizes.json",
-                                                              "ecdf.svg", "bandwidth.svg") if not os.path.getsize("out/" + n)])
+    check("report: the files beside it", lambda: [
+        n for n in ("rdma_lat.dump", "rdma_lat.json", "rdma_lat.txt", "rdma_bw.json", "rdma_bw-sizes.json",
+                    "ecdf.svg", "bandwidth.svg") if not os.path.getsize("out/" + n)])
 
 
 def numbers(value):
