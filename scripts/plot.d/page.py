@@ -84,12 +84,12 @@ def results_table(runs, keys, unit=""):
     rows = []
     for r in runs:
         if r.error:
-            rows.append(failed(r.name, r.error, len(head)))
+            rows.append(failed(r.program, r.error, len(head)))
         for result in r.results:
             way = str(result.get("direction") or result.get("latency_kind") or "")
             way = way.replace("_", " ").replace("rtt", "round trip")
             count = result.get("samples" if unit else "iterations")
-            rows.append(row([text(r.name), gp.size_name(result["size"]) if result.get("size") else "-", text(way),
+            rows.append(row([text(r.program), gp.size_name(result["size"]) if result.get("size") else "-", text(way),
                              f"{count:,}" if isinstance(count, int) else "-", *(shown(result.get(k)) for _, k in keys)]))
     return table(head, rows)
 

@@ -537,6 +537,7 @@ def report_page():
     check("report: the table's figures", lambda: [k for k in result_keys if page.shown(d["results"][0][k]) not in r.cells])
     with open("out/rdma_bw.json", encoding="utf-8") as f:
         b = json.load(f)["results"][0]
+    check("report: programs by their names", lambda: "rdma_lat-sizes" in r.cells or "rdma_lat" not in r.cells)
     check("report: those of the bandwidth", lambda: [
         k for k in ("avg_gbit_s", "avg_mib_s", "min_window_gbit_s", "max_window_gbit_s", "peak_gbit_s",
                     "msg_rate_per_s") if page.shown(b[k]) not in r.cells])
@@ -592,7 +593,7 @@ def report_failures():
 def read_run():
     """A run as page takes it, with hostile texts in it."""
     d = document(EVIL, [result(8, 1.0, latency_kind=EVIL)], EVIL)
-    return type("Run", (), {"name": EVIL, "document": d, "results": d["results"], "error": EVIL})
+    return type("Run", (), {"name": EVIL, "program": EVIL, "document": d, "results": d["results"], "error": EVIL})
 
 
 PARTS = (series_picture, histogram_picture, ecdf_picture, latency_picture, bandwidth_picture, guessed, bad_input, hostile,
