@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rdma_lat on real kernel verbs, soft-RoCE in one VM of the lab: the pair tests marked quick, the
+# The programs on real kernel verbs, soft-RoCE in one VM of the lab: the pair tests marked quick, the
 # ratio to ib_write_lat (compare.py), a wire that loses packets or breaks (parts/loss.py), every
 # latency program with each transport (parts/programs.py), then what only
 # a kernel can show (parts/kernel.py). TAP; about three minutes. Words choose cases of the last.
@@ -24,6 +24,7 @@ exec timeout -k 10 560 scripts/lab run --timeout 500 --env PAIR=lab --env "VERBS
 			tests/pair/test_$t.py -q || failed=1
 		done
 		tests/lab/compare.py || failed=1
+		tests/lab/parts/bw.py || failed=1
 		tests/lab/parts/loss.py || failed=1
 		tests/lab/parts/programs.py || failed=1
 	fi
