@@ -20,7 +20,10 @@ static void write_table(const char *path, void (*print)(FILE *out, const struct 
 
 static void warn_of_clock(struct bench *b)
 {
-	if (!(b->cert.hz > 0) || !b->result_count)
+	unsigned int rows;
+
+	bench_stream_rows(b, &rows);
+	if (!(b->cert.hz > 0) || !(b->result_count + rows))
 		return;
 	if (!b->cert.trusted)
 		error_warn(b->err, "the clock %s is not to be trusted (%s): usec may be wrong, see "

@@ -4,6 +4,7 @@
  * sends, the exchange of results, from which both ends make the same report.
  */
 #include "bench_peers.h"
+#include "bench_stream_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,31 +16,6 @@
 #include "stream.h"
 
 #define WARMUP_NS (200 * NS_PER_MS)
-#define WINDOW_S 0.1
-
-/* What an end says of what it sent. */
-struct sender {
-	bool there;
-	uint64_t sent, arrived;
-	double seconds, peak, best, worst; /* messages a second */
-	const char *confirmed;
-};
-
-/* A direction, put together from both ends. */
-struct direction {
-	struct sender sender;
-	bool received_known;
-	uint64_t received;
-};
-
-struct bench_stream {
-	struct stream *s;
-	struct wait w;
-	bool sends, peer_sends;
-	struct direction ours, theirs;
-	struct bw_result *rows; /* up to three a run */
-	unsigned int count;
-};
 
 const struct bw_result *bench_stream_rows(const struct bench *b, unsigned int *count)
 {
@@ -55,26 +31,6 @@ void bench_stream_close(struct bench *b)
 	}
 	free(b->stream);
 	b->stream = NULL;
-}
-
-static bool told_by_receiver(const struct bench *b)
-{
-	return op_get(b->op)->receives;
-}
-
-static bool confirmed_by_read(const struct bench *b)
-{
-	return b->op == OP_WRITE && b->transport == TRANSPORT_RC && b->path.max_rd_atomic > 0;
-}
-
-static const char *confirmed(const struct bench *b)
-{
-	/* The group's receivers count, but nobody awaits them. */
-	if (bench_mcast(b))
-		return "none";
-	if (told_by_receiver(b) || op_get(b->op)->fetches)
-		return "receiver";
-	return confirmed_by_read(b) ? "read" : "none";
 }
 
 static double rate_cost_of(const struct bench *b, uint64_t size)
@@ -93,7 +49,7 @@ static int open_stream(struct bench *b)
 		.remote = &b->remote,
 		.lanes = b->lanes,
 		.group = bench_mcast(b),
-		.confirm_by_read = confirmed_by_read(b),
+		.confirm_by_read = bench_stream_reads_behind(b),
 		/* The client's first PSN, which both know. */
 		.seed = b->server ? b->remote.psns[0] : b->local.psns[0],
 		.clock = b->clock,
@@ -108,7 +64,7 @@ static int open_stream(struct bench *b)
 	bench_fill_wait(b, &t->w);
 	setup.wait = &t->w;
 	setup.sends = t->sends;
-	setup.receives = t->peer_sends && told_by_receiver(b);
+	setup.receives = t->peer_sends && bench_stream_told(b);
 	return stream_open(&t->s, &setup, b->err);
 }
 
@@ -138,7 +94,7 @@ static void take_figures(struct bench *b, const struct stream_figures *f)
 		.peak = a_second(b, f->peak),
 		.best = a_second(b, f->best),
 		.worst = a_second(b, f->worst),
-		.confirmed = confirmed(b),
+		.confirmed = bench_stream_confirmed(b),
 	};
 }
 
@@ -193,7 +149,7 @@ static int run_stream(struct bench *b, uint64_t size)
 	if (stream_interrupted(t->s))
 		b->interrupted = true;
 	bench_passed("run");
-	if (t->peer_sends && told_by_receiver(b)) {
+	if (t->peer_sends && bench_stream_told(b)) {
 		t->theirs.received = stream_received(t->s);
 		t->theirs.received_known = true;
 	}
@@ -249,7 +205,7 @@ static int take_results(struct bench *b, json_t *m)
 		b->interrupted = true;
 	if (t->peer_sends && sender_from_json(json_object_get(m, "sender"), &t->theirs.sender))
 		return error_set(b->err, EXIT_PEER, EPROTO, "the peer's results make no sense");
-	t->theirs.sender.confirmed = confirmed(b);
+	t->theirs.sender.confirmed = bench_stream_confirmed(b);
 	if (json_is_integer(received) && json_integer_value(received) >= 0) {
 		uint64_t n = (uint64_t)json_integer_value(received);
 
@@ -283,95 +239,6 @@ static int exchange_results(struct bench *b, void *arg)
 	return rc;
 }
 
-/* What nobody counts where it arrives: the initiator knows it, or nobody. */
-static void complete_direction(struct bench *b, struct direction *d)
-{
-	if (d->received_known || !d->sender.there)
-		return;
-	d->received = d->sender.arrived;
-	d->received_known = !told_by_receiver(b) && strcmp(confirmed(b), "none");
-}
-
-static struct bw_result *add_row(struct bench *b, uint64_t size, const char *direction)
-{
-	struct bw_result *row = &b->stream->rows[b->stream->count++];
-
-	*row = (struct bw_result){
-		.direction = direction,
-		.run = b->run,
-		.size = size,
-		.peak = NAN,
-		.best = NAN,
-		.worst = NAN,
-		.window_s = WINDOW_S,
-		.confirmed = confirmed(b),
-	};
-	return row;
-}
-
-/* @from_client: the initiator is the client. READs and atomics bring data to their initiator. */
-static void add_direction(struct bench *b, uint64_t size, const struct direction *d,
-			  bool from_client)
-{
-	const struct sender *s = &d->sender;
-	bool to_server = from_client != op_get(b->op)->fetches;
-	struct bw_result *row;
-
-	if (!s->there)
-		return;
-	row = add_row(b, size, to_server ? "client_to_server" : "server_to_client");
-	row->sent = s->sent;
-	row->received = d->received_known && d->received < s->sent ? d->received : s->sent;
-	row->received_known = d->received_known;
-	row->seconds = s->seconds;
-	row->peak = s->peak;
-	row->best = s->best;
-	row->worst = s->worst;
-}
-
-/* Bytes of both in the longer of the two times. */
-static void add_both(struct bench *b, uint64_t size)
-{
-	struct bw_result *row, *one, *two;
-
-	row = add_row(b, size, "both");
-	one = row - 2;
-	two = row - 1;
-	row->sent = one->sent + two->sent;
-	row->received = one->received + two->received;
-	row->received_known = one->received_known && two->received_known;
-	row->seconds = fmax(one->seconds, two->seconds);
-}
-
-static void add_rows(struct bench *b, uint64_t size)
-{
-	struct bench_stream *t = b->stream;
-	struct direction *client = b->server ? &t->theirs : &t->ours;
-	struct direction *server = b->server ? &t->ours : &t->theirs;
-
-	complete_direction(b, client);
-	complete_direction(b, server);
-	if (op_get(b->op)->fetches)
-		add_direction(b, size, server, false);
-	add_direction(b, size, client, true);
-	if (!op_get(b->op)->fetches)
-		add_direction(b, size, server, false);
-	if (client->sender.there && server->sender.there)
-		add_both(b, size);
-}
-
-static int judge_loss(struct bench *b, const struct direction *d)
-{
-	uint64_t lost = d->sender.there && d->received_known && d->received < d->sender.sent ?
-				d->sender.sent - d->received : 0;
-
-	if (!lost || b->set.allow_loss)
-		return 0;
-	return error_set(b->err, EXIT_DATA, 0,
-			 "%llu of %llu messages were lost; --allow-loss takes that for no failure",
-			 (unsigned long long)lost, (unsigned long long)d->sender.sent);
-}
-
 int bench_stream_size(struct bench *b, uint64_t size)
 {
 	struct bench_stream *t;
@@ -395,19 +262,9 @@ int bench_stream_size(struct bench *b, uint64_t size)
 		bench_prefer_news_of_peer(b, &t->w);
 	else
 		rc = bench_each_peer(b, exchange_results, NULL);
-	add_rows(b, size);
+	bench_stream_add_rows(b, size);
 	b->sent += t->ours.sender.sent;
 	if (rc)
 		return rc;
-	return judge_loss(b, &t->ours) || judge_loss(b, &t->theirs) ? -1 : 0;
-}
-
-double bench_stream_rate(const struct bench *b)
-{
-	const struct bench_stream *t = b->stream;
-	const struct bw_result *last = t && t->count ? &t->rows[t->count - 1] : NULL;
-
-	if (!last || !(last->seconds > 0))
-		return NAN;
-	return (double)last->received * (double)last->size / last->seconds;
+	return bench_stream_judge_loss(b, &t->ours) || bench_stream_judge_loss(b, &t->theirs) ? -1 : 0;
 }

@@ -8,7 +8,7 @@
 
 #include "soft.h"
 
-#define SLOTS 16		/* so far the writer is ahead, at most */
+#define SLOTS 256		/* so far the writer is ahead, at most: on a busy machine a turn */
 
 struct shared {
 	struct addr a, b;

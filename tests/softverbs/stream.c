@@ -6,7 +6,7 @@
  */
 #include "two.h"
 
-#define DEPTH 256
+#define DEPTH 2048		/* messages for a turn, on a busy machine */
 
 static uint64_t messages;
 static const struct knobs knobs = { 14, 7, 7, 1 };
@@ -37,7 +37,7 @@ static int sender(void)
 			word[i] = n;
 		CHECK(!post(&e, IBV_WR_SEND, n, word, 64, NULL, 0,
 			    n % 16 == 15 ? IBV_SEND_SIGNALED : 0));
-		if (n == messages / 10)
+		if (n == (messages / 10 > 2 * DEPTH ? messages / 10 : 2 * DEPTH))
 			early = resident();
 		if (n % 65536 == 0)
 			alarm(60);
