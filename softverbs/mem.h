@@ -55,6 +55,9 @@ void sv_pages_fork_prepare(void);
 void sv_pages_fork_parent(void);
 void sv_pages_fork_child(void);
 
+/* warm.c: our own view of memory that is being registered, so far as a request may need soon. */
+void sv_warm_own(const struct sv_mr_sh *mr);
+
 /* One line of /proc/self/maps. */
 struct sv_vma {
 	uint64_t start, end, offset, inode;

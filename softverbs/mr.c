@@ -146,6 +146,7 @@ struct ibv_mr *sv_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len, uint64_t i
 		errno = err;
 		return NULL;
 	}
+	sv_warm_own(mr->sh);
 	__atomic_store_n(&mr->sh->key, key, __ATOMIC_RELEASE);
 	mr->ibv.context = ibpd->context;
 	mr->ibv.pd = ibpd;

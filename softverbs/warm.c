@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the first request of a connection is the first to touch, touched before: at RTS, when the
- * peer's QP is usually there. A mapping that is populated is not enough. In a virtual machine whose
+ * What the first request of a connection is the first to touch, touched before: our own memory
+ * when it is registered, the rest at RTS, when the peer's QP is usually there. A mapping that is populated is not enough. In a virtual machine whose
  * host keeps shadow page tables, the first access of a process to each page costs microseconds
  * more, though the guest sees no fault; so each page is read, code too. Best effort.
  */
@@ -20,23 +20,17 @@ static void touch(const void *at, uint64_t bytes)
 		(void)*((const volatile uint8_t *)at + off);
 }
 
-static uint32_t pieces(const struct sv_mr_sh *mr)
-{
-	uint32_t n = __atomic_load_n(&mr->key, __ATOMIC_ACQUIRE) ? mr->npieces : 0;
-
-	return n < SV_PIECES ? n : SV_PIECES;
-}
-
 struct budget {
 	uint64_t bytes, pages;
 };
 
 static void warm_piece(struct sv_peer *p, const struct sv_piece *pc, struct budget *left)
 {
-	uint64_t len = pc->end - pc->start, pages;
-	int64_t at = pc->pool & ~(int64_t)(PAGE - 1);
+	uint64_t at = (uint64_t)pc->pool & ~(uint64_t)(PAGE - 1), pages;
+	uint64_t len = pc->end - pc->start + ((uint64_t)pc->pool & (PAGE - 1));
 
-	if (pc->pool < 0 || len > left->bytes || (uint64_t)at + len > p->pool_size)
+	len = len < left->bytes ? len : left->bytes;
+	if (pc->pool < 0 || at > p->pool_size || len > p->pool_size - at)
 		return;
 	left->bytes -= len;
 	/* Without MADV_POPULATE_WRITE (before Linux 5.14) it is only slower. */
@@ -48,19 +42,30 @@ static void warm_piece(struct sv_peer *p, const struct sv_piece *pc, struct budg
 	touch(p->pool + at, pages * PAGE);
 }
 
-/* The registered memory of a process, as far as it is small; once. */
-static void warm_memory(struct sv_peer *p)
+static void warm_mr(struct sv_peer *p, const struct sv_mr_sh *mr, struct budget *left)
+{
+	for (uint32_t k = 0; k < mr->npieces && k < SV_PIECES; k++)
+		warm_piece(p, &mr->piece[k], left);
+}
+
+void sv_warm_own(const struct sv_mr_sh *mr)
+{
+	struct budget left = { TOUCH_EACH * PAGE, TOUCH_EACH };
+
+	if (sv_self->pool)
+		warm_mr(sv_self, mr, &left);
+}
+
+/* The registered memory of another process, as far as it is small; once. */
+static void warm_peer(struct sv_peer *p)
 {
 	struct budget left = { WARM_BYTES, TOUCH_PAGES };
 
-	if (__atomic_exchange_n(&p->warm, true, __ATOMIC_RELAXED) || !p->pool)
+	if (p == sv_self || !p->pool || __atomic_exchange_n(&p->warm, true, __ATOMIC_RELAXED))
 		return;
-	for (int i = 0; i < WARM_MRS; i++) {
-		const struct sv_mr_sh *mr = &p->arena->mr[i];
-
-		for (uint32_t k = 0; k < pieces(mr); k++)
-			warm_piece(p, &mr->piece[k], &left);
-	}
+	for (int i = 0; i < WARM_MRS; i++)
+		if (__atomic_load_n(&p->arena->mr[i].key, __ATOMIC_ACQUIRE))
+			warm_mr(p, &p->arena->mr[i], &left);
 }
 
 /* From the first to the last of the functions that a request and its completion run. */
@@ -103,11 +108,10 @@ static void warm_queues(struct sv_peer *p, struct sv_qp_sh *d)
 void sv_conn_warm(struct sv_qp *qp)
 {
 	warm_code();
-	warm_memory(sv_self);
 	touch(qp->sq.ring, qp->sq.stride);
 	sv_cq_warm(sv_self, sv_cq(qp->ex.qp_base.send_cq)->sh);
 	if (qp->ex.qp_base.qp_type == IBV_QPT_UD || (!qp->dest && !sv_conn_find(qp)))
 		return;
 	warm_queues(qp->peer, qp->dest);
-	warm_memory(qp->peer);
+	warm_peer(qp->peer);
 }

@@ -24,7 +24,7 @@ static struct rounds *rounds;
 
 struct request {		/* one that has begun: it holds the lock of the responder's QP */
 	struct sv_qp_sh *qp;
-	volatile int begun, over;
+	int begun, over;
 };
 
 static void *go_on(void *arg)
@@ -32,9 +32,9 @@ static void *go_on(void *arg)
 	struct request *r = arg;
 
 	sv_lock(&r->qp->lock);
-	r->begun = 1;
+	__atomic_store_n(&r->begun, 1, __ATOMIC_RELEASE);
 	usleep(200000);
-	r->over = 1;
+	__atomic_store_n(&r->over, 1, __ATOMIC_RELEASE);
 	sv_unlock(&r->qp->lock);
 	return NULL;
 }
@@ -48,10 +48,10 @@ static int dereg_waits(void)
 	pair_open(&a, &b, IBV_QPT_RC, 4096, NULL);
 	r.qp = sv_qp(b.qp)->sh;
 	CHECK(!pthread_create(&thread, NULL, go_on, &r));
-	while (!r.begun)
+	while (!__atomic_load_n(&r.begun, __ATOMIC_ACQUIRE))
 		usleep(100);
 	CHECK(!ibv_dereg_mr(b.mr));
-	CHECK(r.over);
+	CHECK(__atomic_load_n(&r.over, __ATOMIC_ACQUIRE));
 	CHECK(!pthread_join(thread, NULL));
 	b.mr = NULL;
 	end_close(&a);
