@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from bw import KEYS, ONE_WAY  # noqa: E402
 from pair import client, equal, main, server, table, true  # noqa: E402
 
-# 1 s: rxe sends again after the time-out though answers come, and may fail by that (doc/lab.md). Short
-# queues: what the kernel's backlog does not hold is lost.
+# 1 s: an answer that comes after the time-out makes rxe send again, and that may fail (doc/lab.md). Short
+# queues: answers come sooner, and what the kernel's backlog does not hold is lost.
 CALM = ["-u", 18, "-t", 16, "--warmup", 10]
 
 PLAIN, BOTH = [], ["-b", "-q", 4, "-e"]
