@@ -182,8 +182,10 @@ class Picture:
         with open("x.gp", encoding="utf-8") as f:
             self.script = f.read()
         self.root = xml.parse("x.svg").getroot()
-        with open("x.png", "rb") as f:
-            self.png = f.read()
+        self.png = b""
+        if png:
+            with open("x.png", "rb") as f:
+                self.png = f.read()
         self.lines, self.step, self.packed = [], 0, b""
         self.blocks = [[[float(v) for v in line.split()] for line in block.splitlines()]
                        for block in re.findall(r"^\$d\d+ << EOD\n(.*?)\nEOD$", self.script, re.M | re.S)]
