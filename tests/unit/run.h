@@ -46,6 +46,7 @@ static inline void run_close(struct run *t)
 	lap_store_close(&t->store);
 	lap_store_close(&t->store);
 	error_free(&t->err);
+	free(t->res.worst);
 	free(t);
 }
 
