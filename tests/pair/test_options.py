@@ -9,7 +9,7 @@ PLAN = {  # option: value on the command line, value in the settings
     "size": ("64", [64]), "iters": ("30", 30), "warmup": ("3", 3), "mtu": ("1024", 1024),
     "tx_depth": ("4", 4), "reap": ("late", "late"), "inline": ("0", 0), "qp_timeout": ("15", 15),
     "retry_count": ("6", 6), "rnr_retry": ("5", 5), "min_rnr_timer": ("11", 11), "sl": ("0", 0),
-    "traffic_class": ("8", 8), "hop_limit": ("63", 63), "flow_label": ("5", 5),
+    "traffic_class": ("8", 8), "hop_limit": ("63", 63), "flow_label": ("5+", "5+"),
 }
 
 
@@ -86,7 +86,7 @@ MISUSE = [
     (["-x", "-1"], "--gid-index -1: allowed is"),
     (["-p", "65536"], "--port 65536: allowed is"),
     (["-m", "1000"], "--mtu 1000 is no path MTU"),
-    (["-q", "2"], "--qps 2: allowed is"),
+    (["-q", "16385"], "--qps 16385: allowed is"),
     (["-T", "zero"], "--cpu zero: allowed is"),
     (["--clock", "sun"], "--clock sun: allowed is"),
     (["--post", "x"], "--post x: allowed is"),
