@@ -227,7 +227,9 @@ def steps(kind):
                     most_late=0.15, laps=slice(700, 800))  # late laps before it would move it
     for role, told, spans in ends(run):
         at = run.number(role, 900, OUT)
-        found = [c for c in told["change_points"] if run.between(c["lap"], at)[0] <= 3]
+        # The machine's own changes are small beside the 30 us that are planted, halved.
+        found = [c for c in told["change_points"] if run.between(c["lap"], at)[0] <= 3
+                 and c["after_usec"] - c["before_usec"] > 7]
         equal(f"{role}: changes within 3 laps of {at}: {told['change_points']}", len(found), 1)
         near(f"{role}: before", found[0]["before_usec"], median(spans[at - 201:at - 1]))
         near(f"{role}: after", found[0]["after_usec"], median(spans[at - 1:at + 199]))
