@@ -235,7 +235,8 @@ def steps(kind):
         near(f"{role}: after", found[0]["after_usec"], median(spans[at - 1:at + 199]))
         for c in told["change_points"]:
             about = spans[max(c["lap"] - 50, 0):c["lap"] + 50]
-            true(f"{role}: a change that is none: {c}", c in found or max(about) > 25 + LATE)
+            small = abs(c["after_usec"] - c["before_usec"]) < 2  # the machine's own
+            true(f"{role}: a change that is none: {c}", c in found or small or max(about) > 25 + LATE)
 
 
 @programs("4 of every 32 laps: a period within 1 %, and the share")
