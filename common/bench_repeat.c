@@ -34,7 +34,8 @@ static void warn(struct bench *b, const struct report_runs *s)
 {
 	const char *of = b->program->bandwidth ? "mean bandwidth" : "median";
 
-	if (s->reached)
+	/* One run, since a signal ended it, has no interval. */
+	if (s->reached || s->of.n < 2)
 		return;
 	error_warn(b->err, "%llu bytes: after %u runs the interval of the %s is +/- %.2f %%, wanted was "
 		   "+/- %.2f %%; the runs lie from %+.1f %% to %+.1f %% of their mean%s",
@@ -82,7 +83,7 @@ int bench_run_size(struct bench *b, uint64_t size)
 	bool again = v != NULL;
 	int rc = v ? 0 : error_set(b->err, EXIT_FAILED, ENOMEM, "%u runs", most);
 
-	*s = (struct report_runs){ .size = size };
+	*s = (struct report_runs){ .size = size, .within_percent = NAN };
 	for (b->run = 1; again && !rc; b->run++) {
 		again = false;
 		rc = bench_run_once(b, size);

@@ -42,8 +42,10 @@ LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, 
 		       enum clock_source clock, struct poll_gap *gap)
 {
 	if (sight == SEE_COMPLETION && gap && r->device) {
+		if (wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]))
+			return -1;
 		l->consumed++;
-		return wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]);
+		return 0;
 	}
 	if (sight == SEE_COMPLETION) {
 		uint64_t index = 0;

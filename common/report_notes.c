@@ -4,10 +4,24 @@
 
 #include <math.h>
 
+static const char *unit_of(const struct report *r)
+{
+	return r->settings->cycles ? "cycles" : "usec";
+}
+
+/* Counter units of a lap in the unit of the report. */
+static double figure(const struct report *r, double v)
+{
+	v *= latency_factor(r->kind);
+	if (r->settings->cycles)
+		return v;
+	return r->clock->hz > 0 ? cycles_to_usec(v, r->clock->hz) : NAN;
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	bool cycles = r->settings->cycles;
-	const char *unit = cycles ? "cycles" : "usec";
+	const char *unit = unit_of(r);
 
 	for (unsigned int i = 0; i < r->result_count; i++) {
 		const struct lap_result *res = &r->results[i];
@@ -25,34 +39,32 @@ static void print_notes(FILE *out, const struct report *r)
 		if (!isnan(v.ci95_lo) && v.ci95_lo > 0)
 			fprintf(out, "; 95 %% interval of the median %.*f to %.*f %s",
 				cycles ? 1 : 3, v.ci95_lo, cycles ? 1 : 3, v.ci95_hi, unit);
-		fprintf(out, "%s%llu warm-up laps before\n", isnan(first) ? "" : "; ",
+		fprintf(out, "%s%llu warm-up laps before", isnan(first) ? "" : "; ",
 			(unsigned long long)res->warmup);
+		if (res->lost)
+			fprintf(out, "; %llu laps lost", (unsigned long long)res->lost);
+		fputc('\n', out);
 	}
 }
 
 /* A median between two clusters says little. */
 static void print_modes(FILE *out, const struct report *r)
 {
-	bool cycles = r->settings->cycles;
-	double factor = latency_factor(r->kind) *
-			(cycles ? 1 : r->clock->hz > 0 ? cycles_to_usec(1, r->clock->hz) : NAN);
-
 	for (unsigned int i = 0; i < r->result_count; i++) {
 		const struct modes *m = &r->results[i].modes;
 
 		if (m->two)
 			fprintf(out, "%llu bytes: bimodal: %.0f %% of the samples around %.3f %s, %.0f %% "
 				"around %.3f %s\n", (unsigned long long)r->results[i].size,
-				100 * m->low.share, m->low.median * factor,
-				cycles ? "cycles" : "usec", 100 * m->high.share,
-				m->high.median * factor, cycles ? "cycles" : "usec");
+				100 * m->low.share, figure(r, m->low.median), unit_of(r),
+				100 * m->high.share, figure(r, m->high.median), unit_of(r));
 	}
 }
 
 /* Idle and loaded side by side, for each size that has both. */
 static void print_load(FILE *out, const struct report *r)
 {
-	const char *unit = r->settings->cycles ? "cycles" : "usec";
+	const char *unit = unit_of(r);
 
 	for (unsigned int i = 1; i < r->result_count; i++) {
 		struct stats_view idle, loaded;
@@ -73,24 +85,19 @@ static void print_load(FILE *out, const struct report *r)
 	}
 }
 
-static double runs_figure(const struct report *r, double v)
-{
-	v *= latency_factor(r->kind);
-	if (r->settings->cycles)
-		return v;
-	return r->clock->hz > 0 ? cycles_to_usec(v, r->clock->hz) : NAN;
-}
-
 /* A lap's own cost: of a ping-pong, what each end adds to each half. */
 static void print_floor(FILE *out, const struct report *r)
 {
 	const struct report_floor *f = &r->floor;
-	double ns = r->clock->hz > 0 ? 1e9 / r->clock->hz : NAN, sum = f->stamp + f->poll + f->post;
+	bool cycles = r->settings->cycles;
+	double scale = cycles ? 1 : r->clock->hz > 0 ? 1e9 / r->clock->hz : NAN;
+	const char *unit = cycles ? "cycles" : "ns";
+	double sum = f->stamp + f->poll + f->post;
 
 	if (!f->known)
 		return;
-	fprintf(out, "floor: stamp %.1f ns, empty poll %.1f ns, post %.1f ns (%llu bytes, to itself)",
-		f->stamp * ns, f->poll * ns, f->post * ns,
+	fprintf(out, "floor: stamp %.1f %s, empty poll %.1f %s, post %.1f %s (%llu bytes, to itself)",
+		f->stamp * scale, unit, f->poll * scale, unit, f->post * scale, unit,
 		(unsigned long long)r->settings->sizes.v[0]);
 	if (r->result_count && r->results[0].samples)
 		fprintf(out, "; together %.0f %% of the median", 100 * sum /
@@ -110,10 +117,13 @@ static void print_runs(FILE *out, const struct report *r)
 		if (r->bandwidth)
 			fprintf(out, "average %.3f Gb/s", units_gbit_s(s->of.mean));
 		else
-			fprintf(out, "median %.3f %s", runs_figure(r, s->of.mean),
-				r->settings->cycles ? "cycles" : "usec");
-		fprintf(out, " +/- %.2f %% (%.15g %%), wanted +/- %.2f %%: %s\n", s->of.half_percent,
-			wish->level, wish->width / 2, s->reached ? "reached" : "not reached");
+			fprintf(out, "median %.3f %s", figure(r, s->of.mean), unit_of(r));
+		if (isfinite(s->of.half_percent))
+			fprintf(out, " +/- %.2f %%", s->of.half_percent);
+		else
+			fputs(" +/- -", out);
+		fprintf(out, " (%.15g %%), wanted +/- %.2f %%: %s\n", wish->level, wish->width / 2,
+			s->reached ? "reached" : "not reached");
 	}
 }
 
