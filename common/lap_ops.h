@@ -8,8 +8,11 @@
 
 #define LAP_INLINE static inline __attribute__((always_inline))
 
-/* How an end sees a message: its mark in memory, or the completion of a receive. */
-enum lap_sight { SEE_MEMORY, SEE_COMPLETION };
+/*
+ * How an end sees the other's message: its mark in memory, the completion of a receive, or, of a
+ * READ or an atomic, the own completion, which brings the answer.
+ */
+enum lap_sight { SEE_MEMORY, SEE_COMPLETION, SEE_OWN };
 
 /* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
 static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
@@ -34,6 +37,15 @@ LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight,
 	return l->post(l, lap);
 }
 
+/* Waits for the own completion, which is the answer of a READ or an atomic. */
+LAP_INLINE int lap_answer(struct lap_run *r, struct lane *l, uint64_t lap, enum clock_source clock,
+			  struct poll_gap *gap)
+{
+	if (gap && r->device)
+		return wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]);
+	return wait_cq(r->wait, l->cqs->send, 1, clock, gap) < 0 ? -1 : 0;
+}
+
 /*
  * Waits until the other end's message of @lap is there. Where messages may be lost the lanes of
  * the two ends need not be the same: a receive is counted where it was taken, and once it was.
@@ -41,6 +53,8 @@ LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight,
 LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
 		       enum clock_source clock, struct poll_gap *gap)
 {
+	if (sight == SEE_OWN)
+		return lap_answer(r, l, lap, clock, gap);
 	if (sight == SEE_COMPLETION && gap && r->device) {
 		if (wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]))
 			return -1;
@@ -61,22 +75,15 @@ LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, 
 			 r->mark.mask, mark_word(&r->mark, lap_number(r, lap)), clock, gap);
 }
 
-/* Waits for the own completion, which is the answer of a READ or an atomic. */
-LAP_INLINE int lap_answer(struct lap_run *r, struct lane *l, uint64_t lap, enum clock_source clock,
-			  struct poll_gap *gap)
-{
-	if (gap && r->device)
-		return wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]);
-	return wait_cq(r->wait, l->cqs->send, 1, clock, gap) < 0 ? -1 : 0;
-}
-
 /* Takes own completions while as many are out as the queue may hold: one more after a wait that ended. */
-LAP_INLINE int lap_reap(struct lap_run *r, struct lane *l, enum clock_source clock,
-			struct poll_gap *gap)
+LAP_INLINE int lap_reap(struct lap_run *r, struct lane *l, enum lap_sight sight,
+			enum clock_source clock, struct poll_gap *gap)
 {
 	struct endpoint_cqs *c = l->cqs;
 	int got;
 
+	if (sight == SEE_OWN)
+		return 0;
 	for (++c->unreaped; c->unreaped >= r->depth; c->unreaped -= got) {
 		got = wait_cq(r->wait, c->send, r->depth < 16 ? r->depth : 16, clock, gap);
 		if (got < 0)

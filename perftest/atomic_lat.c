@@ -8,7 +8,7 @@
 
 LAP_INLINE int client(struct lap_run *r, enum lap_record record, enum clock_source clock)
 {
-	return initiator_client(r, record, clock);
+	return pingpong_client(r, SEE_OWN, record, clock);
 }
 
 BENCH_INITIATOR_LOOPS(loops, client)
