@@ -241,19 +241,6 @@ static int validate(const struct bench_program *p, const struct settings *s, str
 	return 0;
 }
 
-/* Options that print and end; true when one was given. */
-static bool answered(const struct bench_program *p, const struct settings *s)
-{
-	if (s->help)
-		options_help(stdout, &p->options);
-	else if (s->man)
-		options_man(stdout, &p->options);
-	else if (s->version)
-		printf("%s (verbsperf) %s, protocol %d\n", p->options.name, VERBSPERF_VERSION,
-		       PROTOCOL);
-	return s->help || s->man || s->version;
-}
-
 static enum exit_code run_program(const struct bench_program *p, const struct settings *s,
 				  struct error *err)
 {
@@ -267,10 +254,12 @@ int bench_main(const struct bench_program *p, int argc, char **argv)
 	struct settings s;
 	struct error err;
 	enum exit_code code;
+	char more[32];
 
+	snprintf(more, sizeof(more), ", protocol %d", PROTOCOL);
 	setlocale(LC_NUMERIC, "C");
 	error_init(&err, p->options.name);
-	if (!options_parse(&p->options, argc, argv, &s, &err) && !answered(p, &s) &&
+	if (!options_parse(&p->options, argc, argv, &s, &err) && !options_answer(&p->options, &s, more) &&
 	    !validate(p, &s, &err)) {
 		plan_complete(&s);
 		stop_install();

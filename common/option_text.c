@@ -249,3 +249,14 @@ void options_man(FILE *out, const struct option_program *p)
 	for (const char *const *s = p->sections; s && s[0]; s += 2)
 		man_section(out, s[0], s[1]);
 }
+
+bool options_answer(const struct option_program *p, const struct settings *s, const char *more)
+{
+	if (s->help)
+		options_help(stdout, p);
+	else if (s->man)
+		options_man(stdout, p);
+	else if (s->version)
+		printf("%s (verbsperf) %s%s\n", p->name, VERBSPERF_VERSION, more);
+	return s->help || s->man || s->version;
+}

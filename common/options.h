@@ -55,5 +55,10 @@ void option_key(const struct option_record *o, char key[32]);
 
 void options_help(FILE *out, const struct option_program *p);
 void options_man(FILE *out, const struct option_program *p);
+/*
+ * --help, --man and --version, on stdout: true when one was given. @more stands behind the version:
+ * ", protocol 1", or "".
+ */
+bool options_answer(const struct option_program *p, const struct settings *s, const char *more);
 
 #endif

@@ -286,12 +286,8 @@ int main(int argc, char **argv)
 	error_init(&err, program.name);
 	if (options_parse(&program, argc, argv, &s, &err))
 		code = err.code;
-	else if (s.help)
-		options_help(stdout, &program), code = EXIT_OK;
-	else if (s.man)
-		options_man(stdout, &program), code = EXIT_OK;
-	else if (s.version)
-		printf("%s (verbsperf) %s\n", program.name, VERBSPERF_VERSION), code = EXIT_OK;
+	else if (options_answer(&program, &s, ""))
+		code = EXIT_OK;
 	else
 		code = stats_run(&program, &s, &err);
 	error_print(&err);
