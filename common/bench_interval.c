@@ -8,6 +8,7 @@
 
 struct bench_interval {
 	const struct bench *b;
+	const struct lap_result *run;
 	struct lap_interval hook;
 	struct histogram before, between;
 	uint64_t laps, start; /* of the interval, counter */
@@ -33,6 +34,8 @@ static void show(void *arg, const struct histogram *so_far, uint64_t laps, uint6
 
 	if (!b->set.cycles)
 		factor *= usec;
+	if (!v->count)
+		v->start = v->run->start; /* not the warm-up's */
 	if (!histogram_subtract(so_far, &v->before, &v->between) && v->between.count)
 		histogram_summarise(&v->between, &st);
 	fprintf(v->out, "interval %u: %.3f s, %llu laps, %s", ++v->count,
@@ -49,21 +52,24 @@ static void show(void *arg, const struct histogram *so_far, uint64_t laps, uint6
 	v->start = cycles_read(b->clock);
 }
 
-const struct lap_interval *bench_interval_open(struct bench *b)
+int bench_interval_open(struct bench *b, const struct lap_result *run,
+			const struct lap_interval **hook)
 {
 	struct bench_interval *v;
 
+	*hook = NULL;
 	if (!b->set.interval_ns || b->server)
-		return NULL;
+		return 0;
 	v = b->interval = calloc(1, sizeof(*v));
 	if (!v)
-		return NULL;
+		return error_set(b->err, EXIT_FAILED, ENOMEM, "--interval");
 	v->b = b;
 	v->out = bench_stdout_taken(b) ? stderr : stdout;
-	v->start = cycles_read(b->clock);
+	v->run = run;
 	histogram_init(&v->before);
 	v->hook = (struct lap_interval){ cycles_from_ns(b->set.interval_ns, b->cert.hz), show, v };
-	return &v->hook;
+	*hook = &v->hook;
+	return 0;
 }
 
 void bench_interval_close(struct bench *b)

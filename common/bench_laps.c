@@ -88,14 +88,14 @@ static int send_done(struct bench *b, void *arg)
 	return control_send(&b->control, done_message(d->r, d->res), deadline_in(STAGE_NS), b->err);
 }
 
-static int client_size(struct bench *b, struct lap_run *r, struct lap_result *res)
+static int client_size(struct bench *b, struct lap_run *r, const struct lap_interval *interval,
+		       struct lap_result *res)
 {
 	struct lap_goal goal = goal_of(b);
-
 	struct news news;
 	bool alone = op_get(b->op)->fetches;
 
-	goal.interval = bench_interval_open(b);
+	goal.interval = interval;
 	if (alone)
 		news_open(&news, b->control.fd, b->endpoint.ctx->async_fd);
 	laps_run_client(r, &b->store, loops_of(b), b->clock, &goal, res);
@@ -240,6 +240,7 @@ static struct lap_result *new_result(struct bench *b)
 int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 {
 	struct lap_result *res = new_result(b);
+	const struct lap_interval *interval;
 	struct lap_run r;
 	struct pace pace;
 	struct load load;
@@ -257,10 +258,12 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 		pace.load = &load;
 	}
 	clear_memory(b, size);
-	if (bench_barrier_all(b))
+	if (bench_interval_open(b, res, &interval) || bench_barrier_all(b)) {
+		bench_interval_close(b);
 		return -1;
+	}
 	b->err->stage = "run";
-	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, res);
+	rc = b->server ? server_size(b, &r, res) : client_size(b, &r, interval, res);
 	res->size = size;
 	res->run = b->run;
 	res->loaded = loaded;

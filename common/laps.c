@@ -205,9 +205,9 @@ static void begin_run(struct lap_run *r, struct lap_store *s)
 /* What is shown between two calls is no part of any lap. */
 static void run_intervals(struct lap_run *r, struct lap_store *s, const struct lap_loops *loops,
 			  enum clock_source clock, const struct lap_interval *interval,
-			  uint64_t last, uint64_t end)
+			  uint64_t first, uint64_t last, uint64_t end)
 {
-	uint64_t first = r->laps, next = cycles_read(clock);
+	uint64_t next = cycles_read(clock);
 
 	do {
 		next = add_ticks(next, interval->ticks);
@@ -257,7 +257,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 		count_first(r, s);
 	}
 	if (goal->interval && s->histogram)
-		run_intervals(r, s, loops, clock, goal->interval, first + laps, end);
+		run_intervals(r, s, loops, clock, goal->interval, first, first + laps, end);
 	else
 		call_loop(r, loops, LAP_CLIENT, main_record(s), clock, first + laps, end);
 	out->full = goal->run_ticks && r->laps - first == room;
