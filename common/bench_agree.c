@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cycles_json.h"
 #include "frame.h"
 #include "json_text.h"
 #include "plan.h"
@@ -280,16 +281,6 @@ int bench_server_agree(struct bench *b)
 	return bench_use_pair(b);
 }
 
-static json_t *clock_json(const struct clock_cert *c)
-{
-	return json_pack("{s:s,s:f,s:f,s:o,s:b,s:s,s:b,s:f,s:f}", "source", c->name, "hz", c->hz,
-			 "ppm", c->ppm, "invariant",
-			 c->invariant_known ? json_boolean(c->invariant) : json_null(), "trusted",
-			 (int)c->trusted, "why", c->why ? c->why : "", "independent",
-			 (int)c->independent, "read_ns", c->read_ns, "resolution_ns",
-			 c->resolution_ns);
-}
-
 /* Of --hw-timestamps; null where the device has no clock. */
 static json_t *device_clock(const struct bench *b)
 {
@@ -333,7 +324,7 @@ static json_t *bench_facts_json(const struct bench *b)
 	json_object_set_new(o, "cpu", cpu_json(b));
 	json_object_set_new(o, "numa_node", f->numa_node >= 0 ? json_integer(f->numa_node) :
 							       json_null());
-	json_object_set_new(o, "clock", clock_json(&b->cert));
+	json_object_set_new(o, "clock", clock_cert_json(&b->cert));
 	return o;
 }
 

@@ -11,8 +11,15 @@ void bench_counters_before(struct bench *b)
 		counters_read(&b->counters, "", b->facts.name, bench_port(b)->port);
 }
 
+/* The certificate as the run left it, where the endpoints told it as it was before. */
+static void take_clock(struct bench *b, json_t *clock)
+{
+	if (b->remote_facts && json_is_object(clock))
+		json_object_set(b->remote_facts, "clock", clock);
+}
+
 /*
- * Each end's to the other, in a frame of their own. The run is over and its results are there:
+ * Each end's, and its clock, to the other, in a frame of their own. The run is over and its results are there:
  * what a peer does not send is not known, and no failure. Those of the first peer are kept.
  */
 static int exchange(struct bench *b, void *arg)
@@ -24,10 +31,12 @@ static int exchange(struct bench *b, void *arg)
 	(void)arg;
 	error_init(&ignored, b->program->options.name);
 	json_object_set(m, "values", b->local_counters ? b->local_counters : json_null());
+	json_object_set(m, "clock", json_object_get(b->local_facts, "clock"));
 	if (!control_send(&b->control, m, deadline, &ignored)) {
 		m = control_recv(&b->control, "counters", deadline, &ignored);
 		if (b->turn == 0)
 			b->remote_counters = counters_from_peer(json_object_get(m, "values"));
+		take_clock(b, json_object_get(m, "clock"));
 		json_decref(m);
 	}
 	error_free(&ignored);

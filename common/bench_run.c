@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "cycles_json.h"
+
 #define SPIN_NS NS_PER_MS /* of the end that posts first, after the barrier's last frame */
 
 void bench_fill_wait(struct bench *b, struct wait *w)
@@ -117,9 +119,22 @@ int bench_run_once(struct bench *b, uint64_t size)
 	return rc;
 }
 
-int bench_run_all(struct bench *b)
+/* What the run says of the clock, and a calibration after it, for both ends' reports. */
+static void certify_clock(struct bench *b)
 {
 	struct clock_pair end;
+
+	clock_pair_read(b->clock, NULL, &end);
+	for (unsigned int i = 0; i < b->result_count; i++)
+		b->cert.backwards += (unsigned int)b->results[i].backwards;
+	clock_cert_refine(&b->cert, &b->run_start, &end);
+	clock_cert_again(&b->cert, NULL);
+	if (b->local_facts)
+		json_object_set_new(b->local_facts, "clock", clock_cert_json(&b->cert));
+}
+
+int bench_run_all(struct bench *b)
+{
 	int rc = 0;
 
 	b->number = 1;
@@ -127,10 +142,7 @@ int bench_run_all(struct bench *b)
 	clock_pair_read(b->clock, NULL, &b->run_start);
 	for (unsigned int i = 0; i < b->set.sizes.count && !rc && !b->interrupted; i++)
 		rc = bench_run_size(b, b->set.sizes.v[i]);
-	clock_pair_read(b->clock, NULL, &end);
-	for (unsigned int i = 0; i < b->result_count; i++)
-		b->cert.backwards += (unsigned int)b->results[i].backwards;
-	clock_cert_refine(&b->cert, &b->run_start, &end);
+	certify_clock(b);
 	bench_counters_after(b, !rc);
 	return !rc && b->set.floor && !b->interrupted ? bench_floor(b) : rc;
 }

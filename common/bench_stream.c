@@ -13,6 +13,7 @@
 
 #include "rate.h"
 #include "report_bw.h"
+#include "stats_json.h"
 #include "stream.h"
 
 #define WARMUP_NS (200 * NS_PER_MS)
@@ -156,18 +157,14 @@ static int run_stream(struct bench *b, uint64_t size)
 	return error_is_set(b->err) ? -1 : 0;
 }
 
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *sender_json(const struct sender *s)
 {
 	if (!s->there)
 		return json_null();
 	return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o}", "sent", (json_int_t)s->sent, "arrived",
-			 (json_int_t)s->arrived, "seconds", number(s->seconds), "peak",
-			 number(s->peak), "best", number(s->best), "worst", number(s->worst));
+			 (json_int_t)s->arrived, "seconds", figure_json(s->seconds), "peak",
+			 figure_json(s->peak), "best", figure_json(s->best), "worst",
+			 figure_json(s->worst));
 }
 
 static double number_of(json_t *o, const char *key)

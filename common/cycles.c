@@ -26,6 +26,8 @@
 #define STEP_READS    256
 #define NS_PER_SECOND 1e9
 
+static const char stepped_back[] = "it stepped back";
+
 static uint64_t real_counter(void *arg)
 {
 	(void)arg;
@@ -249,7 +251,7 @@ static void trust_judge(struct clock_cert *cert, const struct clock_ops *ops)
 	cert->invariant = invariant > 0;
 	cert->trusted = !cert->backwards && (cert->invariant || cert->kernel_clock);
 	if (cert->backwards)
-		cert->why = "it stepped back";
+		cert->why = stepped_back;
 	else if (cert->invariant)
 		cert->why = "CPU says invariant";
 	else if (cert->kernel_clock)
@@ -277,12 +279,22 @@ int clock_calibrate(enum clock_source source, const struct clock_ops *ops, struc
 		rc = rate_measure(ops, cert);
 		if (rc)
 			return rc;
+		cert->hz_before = cert->hz;
 		trust_judge(cert, ops);
 	}
 	cert->read_ns = cost_measure(cert, ops, true);
 	cert->unordered_read_ns = cost_measure(cert, ops, false);
 	cert->resolution_ns = resolution_measure(cert, ops);
 	return 0;
+}
+
+/* Where neither the CPU nor the kernel vouches for the rate, what was seen of it does. */
+static void rate_judge(struct clock_cert *cert, bool held)
+{
+	if (cert->trusted)
+		return;
+	cert->trusted = held;
+	cert->why = held ? "held within 100 ppm" : "its rate moved by more than 100 ppm";
 }
 
 void clock_cert_refine(struct clock_cert *cert, const struct clock_pair *t0,
@@ -296,7 +308,7 @@ void clock_cert_refine(struct clock_cert *cert, const struct clock_pair *t0,
 	cert->backwards += t1->counter < t0->counter;
 	if (cert->backwards) {
 		cert->trusted = false;
-		cert->why = "it stepped back";
+		cert->why = stepped_back;
 		return;
 	}
 	noise = run > 0 ? (double)(t0->gap + t1->gap) / 2 / (double)(t1->counter - t0->counter) : 1;
@@ -306,8 +318,23 @@ void clock_cert_refine(struct clock_cert *cert, const struct clock_pair *t0,
 	held = cert->ppm <= CLOCK_HOLDS_PPM;
 	cert->hz = held ? pair_rate(&cert->start, t1) : run;
 	cert->refined = true;
-	if (cert->trusted)
+	rate_judge(cert, held);
+}
+
+void clock_cert_again(struct clock_cert *cert, const struct clock_ops *ops)
+{
+	struct clock_cert after = { .source = cert->source };
+
+	if (cert->source == CLOCK_SRC_GETTIME || !(cert->hz_before > 0) ||
+	    rate_measure(ops ? ops : clock_ops_real(), &after))
 		return;
-	cert->trusted = held;
-	cert->why = held ? "held within 100 ppm" : "its rate moved by more than 100 ppm";
+	cert->hz_after = after.hz;
+	cert->between_ppm = fabs(after.hz / cert->hz_before - 1) * 1e6;
+	cert->backwards += after.backwards;
+	if (cert->backwards) {
+		cert->trusted = false;
+		cert->why = stepped_back;
+	} else if (!cert->refined) {
+		rate_judge(cert, cert->between_ppm <= CLOCK_HOLDS_PPM);
+	}
 }

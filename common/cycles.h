@@ -41,7 +41,9 @@ struct clock_cert {
 	enum clock_source source;
 	const char *name; /* tsc, cntvct, timebase, time, stck, gettime */
 	double hz;	  /* refined by clock_cert_refine() */
-	double ppm; /* largest spread of the windows; after refining: rate before against after */
+	double ppm; /* largest spread of the windows; after refining: rate before against the run's */
+	double hz_before, hz_after; /* of the calibrations before and after the run; 0: none */
+	double between_ppm;	    /* between those two */
 	double spread_ppm; /* of the windows of the calibration */
 	unsigned int windows;
 	bool invariant_known, invariant;
@@ -73,5 +75,11 @@ void clock_pair_read(enum clock_source source, const struct clock_ops *ops, stru
  */
 void clock_cert_refine(struct clock_cert *cert, const struct clock_pair *t0,
 		       const struct clock_pair *t1);
+/*
+ * After refining: calibrates once more, busy for at most 20 ms, and tells how far the two
+ * calibrations are apart. A run too short to vouch for the rate is vouched for by them. Nothing to
+ * do for CLOCK_SRC_GETTIME. ops NULL: the real ones.
+ */
+void clock_cert_again(struct clock_cert *cert, const struct clock_ops *ops);
 
 #endif

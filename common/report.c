@@ -145,11 +145,16 @@ static void print_clock(FILE *out, const struct report *r)
 
 	if (!(c->hz > 0))
 		return;
-	fprintf(out, "  clock:  %s %.3f MHz +/- %.1f ppm, %s: %s%s; a stamp costs %.0f ns, steps by "
-		"%.0f ns\n", c->name, c->hz / 1e6, c->ppm, c->trusted ? "trusted" : "NOT TRUSTED",
-		c->why ? c->why : "?",
-		c->independent ? "" : ", not independent of the kernel's clock", c->read_ns,
-		c->resolution_ns);
+	fprintf(out, "  clock:  %s %.3f MHz +/- %.1f ppm, %s: %s%s\n          ", c->name,
+		c->hz / 1e6, c->ppm, c->trusted ? "trusted" : "NOT TRUSTED", c->why ? c->why : "?",
+		c->independent ? "" : ", not independent of the kernel's clock");
+	if (c->hz_after > 0)
+		fprintf(out, "%.3f MHz before the run, %.3f MHz after it, %.1f ppm apart; ",
+			c->hz_before / 1e6, c->hz_after / 1e6, c->between_ppm);
+	if (c->source == CLOCK_SRC_COUNTER)
+		fprintf(out, "invariant: %s; ", !c->invariant_known ? "the CPU does not say" :
+						c->invariant ? "yes" : "no");
+	fprintf(out, "a stamp costs %.0f ns, steps by %.0f ns\n", c->read_ns, c->resolution_ns);
 }
 
 /* Every effective setting, for -v. */

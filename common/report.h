@@ -74,6 +74,8 @@ void report_text(FILE *out, const struct report *r);
 void report_counters(FILE *out, const struct report *r);
 /* What stands below the table: first exchange, intervals, modes, load, floor, runs, receivers. */
 void report_notes(FILE *out, const struct report *r);
+/* --floor: stamp, poll and post as a share of the median of the first result; NAN: unknown. */
+double report_floor_share(const struct report *r);
 void report_csv(FILE *out, const struct report *r);
 json_t *report_json(const struct report *r);
 /* The results of the document alone. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "stats_json.h"
 #include "stream.h"
 
 double bw_bytes_per_s(const struct bw_result *b)
@@ -101,12 +102,6 @@ void report_bw_table(FILE *out, const struct report *r)
 		print_row(out, &r->bw[i], both, losses);
 }
 
-/* NAN and infinity are no JSON; they mean "not measured" here. */
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *count(bool known, uint64_t v)
 {
 	return known ? json_integer((json_int_t)v) : json_null();
@@ -122,15 +117,15 @@ json_t *report_bw_json(const struct bw_result *b)
 	json_object_set_new(o, "direction", json_string(b->direction ? b->direction : ""));
 	json_object_set_new(o, "iterations", json_integer((json_int_t)b->sent));
 	json_object_set_new(o, "bytes", json_integer((json_int_t)(bw_messages(b) * b->size)));
-	json_object_set_new(o, "seconds", number(b->seconds > 0 ? b->seconds : NAN));
-	json_object_set_new(o, "avg_gbit_s", number(units_gbit_s(rate)));
-	json_object_set_new(o, "avg_mib_s", number(units_mib_s(rate)));
-	json_object_set_new(o, "avg_mb_s", number(units_mb_s(rate)));
-	json_object_set_new(o, "peak_gbit_s", number(gbit_s(b, b->peak)));
-	json_object_set_new(o, "window_s", number(b->window_s));
-	json_object_set_new(o, "min_window_gbit_s", number(gbit_s(b, b->worst)));
-	json_object_set_new(o, "max_window_gbit_s", number(gbit_s(b, b->best)));
-	json_object_set_new(o, "msg_rate_per_s", number(message_rate(b)));
+	json_object_set_new(o, "seconds", figure_json(b->seconds > 0 ? b->seconds : NAN));
+	json_object_set_new(o, "avg_gbit_s", figure_json(units_gbit_s(rate)));
+	json_object_set_new(o, "avg_mib_s", figure_json(units_mib_s(rate)));
+	json_object_set_new(o, "avg_mb_s", figure_json(units_mb_s(rate)));
+	json_object_set_new(o, "peak_gbit_s", figure_json(gbit_s(b, b->peak)));
+	json_object_set_new(o, "window_s", figure_json(b->window_s));
+	json_object_set_new(o, "min_window_gbit_s", figure_json(gbit_s(b, b->worst)));
+	json_object_set_new(o, "max_window_gbit_s", figure_json(gbit_s(b, b->best)));
+	json_object_set_new(o, "msg_rate_per_s", figure_json(message_rate(b)));
 	json_object_set_new(o, "confirmed", json_string(b->confirmed ? b->confirmed : ""));
 	json_object_set_new(o, "sent", json_integer((json_int_t)b->sent));
 	json_object_set_new(o, "received", count(b->received_known, b->received));

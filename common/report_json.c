@@ -7,43 +7,17 @@
 
 #include "json_text.h"
 #include "plan.h"
-
-/* NAN and infinity are no JSON; they mean "not measured" here. */
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
-static void set_figure(json_t *o, const char *name, const char *unit, double v)
-{
-	char key[40];
-
-	snprintf(key, sizeof(key), "%s_%s", name, unit);
-	json_object_set_new(o, key, number(v));
-}
+#include "stats_json.h"
 
 static void set_view(json_t *o, const struct report *r, const struct lap_result *res, bool cycles)
 {
 	const char *unit = cycles ? "cycles" : "usec";
 	struct stats_view v;
 	double first;
-	char key[40];
 
 	report_view(r, res, cycles, &v, &first);
-	set_figure(o, "first_exchange", unit, first);
-	set_figure(o, "min", unit, v.min);
-	set_figure(o, "median", unit, v.median);
-	snprintf(key, sizeof(key), "median_ci95_%s", unit);
-	json_object_set_new(o, key, isfinite(v.ci95_lo) ?
-					    json_pack("[o,o]", number(v.ci95_lo), number(v.ci95_hi)) :
-					    json_null());
-	set_figure(o, "mean", unit, v.mean);
-	set_figure(o, "stdev", unit, v.stdev);
-	set_figure(o, "p90", unit, v.p90);
-	set_figure(o, "p99", unit, v.p99);
-	set_figure(o, "p99_9", unit, v.p99_9);
-	set_figure(o, "p99_99", unit, v.p99_99);
-	set_figure(o, "max", unit, v.max);
+	figure_set(o, "first_exchange", unit, first);
+	stats_set_json(o, &v, unit);
 }
 
 static json_t *in_order_json(int in_order)
@@ -55,9 +29,10 @@ static json_t *mode_json(const struct report *r, const struct mode *m)
 {
 	double cycles = m->median * latency_factor(r->kind);
 
-	return json_pack("{s:o,s:f,s:f}", "median_usec",
-			 number(r->clock->hz > 0 ? cycles_to_usec(cycles, r->clock->hz) : NAN),
-			 "median_cycles", cycles, "share", m->share);
+	double usec = r->clock->hz > 0 ? cycles_to_usec(cycles, r->clock->hz) : NAN;
+
+	return json_pack("{s:o,s:f,s:f}", "median_usec", figure_json(usec), "median_cycles", cycles,
+			 "share", m->share);
 }
 
 static json_t *modes_json(const struct report *r, const struct lap_result *res)
@@ -75,7 +50,7 @@ static json_t *worst_json(const struct report *r, const struct lap_result *res)
 
 	for (unsigned int i = 0; json_is_array(a) && i < res->worst->count; i++) {
 		const struct worst_sample *w = &res->worst->v[i];
-		json_t *at = number(res->start ? (double)(w->at - res->start) / hz : NAN);
+		json_t *at = figure_json(res->start ? (double)(w->at - res->start) / hz : NAN);
 
 		json_array_append_new(a, json_pack("{s:f,s:I,s:o}", "usec",
 						   cycles_to_usec(factor * (double)w->value, hz),
@@ -96,14 +71,14 @@ static json_t *result_json(const struct report *r, const struct lap_result *res)
 			    res->samples && res->stats.max_at ?
 				    json_integer((json_int_t)res->stats.max_at) : json_null());
 	set_view(o, r, res, true);
-	json_object_set_new(o, "interval_inflation", number(res->inflation));
+	json_object_set_new(o, "interval_inflation", figure_json(res->inflation));
 	json_object_set_new(o, "modes", modes_json(r, res));
 	json_object_set_new(o, "worst", worst_json(r, res));
 	json_object_set_new(o, "run", json_integer(res->run));
 	json_object_set_new(o, "lost", json_integer((json_int_t)res->lost));
+	json_object_set_new(o, "late", json_integer((json_int_t)res->late));
 	json_object_set_new(o, "loaded", json_boolean(res->loaded));
-	json_object_set_new(o, "load_gbit_s", number(res->loaded ?
-						     units_gbit_s(res->load_bytes_per_s) : NAN));
+	figure_set(o, "load", "gbit_s", res->loaded ? units_gbit_s(res->load_bytes_per_s) : NAN);
 	return o;
 }
 
@@ -130,10 +105,14 @@ static json_t *path_json(const struct report *r)
 
 static json_t *setup_json(const struct report_setup *s)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device_usec", number(s->device_usec),
-			 "memory_usec", number(s->memory_usec), "qps_usec", number(s->qps_usec),
-			 "exchange_usec", number(s->exchange_usec), "connect_usec",
-			 number(s->connect_usec));
+	json_t *o = json_object();
+
+	figure_set(o, "device", "usec", s->device_usec);
+	figure_set(o, "memory", "usec", s->memory_usec);
+	figure_set(o, "qps", "usec", s->qps_usec);
+	figure_set(o, "exchange", "usec", s->exchange_usec);
+	figure_set(o, "connect", "usec", s->connect_usec);
+	return o;
 }
 
 static json_t *error_json(const struct error *e)
@@ -186,10 +165,10 @@ static json_t *runs_json(const struct report *r)
 
 		json_array_append_new(a, json_pack("{s:I,s:i,s:o,s:f,s:f,s:o,s:o,s:b}", "size",
 			(json_int_t)s->size, "runs", (int)s->of.n,
-			r->bandwidth ? "avg_gbit_s" : "median_usec", number(mean), "level_percent",
+			r->bandwidth ? "avg_gbit_s" : "median_usec", figure_json(mean), "level_percent",
 			wish->level, "wanted_half_percent", wish->width / 2, "half_percent",
-			number(s->of.half_percent), "within_half_percent",
-			number(s->within_percent), "reached", (int)s->reached));
+			figure_json(s->of.half_percent), "within_half_percent",
+			figure_json(s->within_percent), "reached", (int)s->reached));
 	}
 	return a;
 }
@@ -197,11 +176,16 @@ static json_t *runs_json(const struct report *r)
 static json_t *floor_json(const struct report *r)
 {
 	double ns = r->clock->hz > 0 ? 1e9 / r->clock->hz : NAN;
+	json_t *o;
 
 	if (!r->floor.known)
 		return json_null();
-	return json_pack("{s:o,s:o,s:o}", "stamp_ns", number(r->floor.stamp * ns), "poll_ns",
-			 number(r->floor.poll * ns), "post_ns", number(r->floor.post * ns));
+	o = json_object();
+	figure_set(o, "stamp", "ns", r->floor.stamp * ns);
+	figure_set(o, "poll", "ns", r->floor.poll * ns);
+	figure_set(o, "post", "ns", r->floor.post * ns);
+	json_object_set_new(o, "share", figure_json(report_floor_share(r)));
+	return o;
 }
 
 json_t *report_json(const struct report *r)

@@ -45,7 +45,10 @@
 	" local, remote: host, kernel, device, firmware, software (null, softverbs, rxe, siw), port,\n"     \
 	"   device_clock_khz (of --hw-timestamps; null: the device has none),\n"                     \
 	"   link_layer, mtu, lid, gid, gid_index, gid_type, cpu, numa_node,\n"                      \
-	"   clock: source, hz, ppm, invariant, trusted, why, independent, read_ns, resolution_ns\n" \
+	"   clock: source, hz, ppm (of hz: the rate over the run against the one before),\n"        \
+	"   hz_before, hz_after (calibrations before and after the run), between_ppm (how far\n"    \
+	"   they are apart; null where no run came to its end), invariant, trusted, why,\n"         \
+	"   independent, read_ns (cost of a stamp), resolution_ns\n"                                \
 	" settings: every option by its long name, _ for -; times in seconds\n"                     \
 	" path: mtu, grh, inline_asked, inline_granted, post\n"                                     \
 	" setup: device_usec, memory_usec, qps_usec, exchange_usec, connect_usec\n"                 \
@@ -68,7 +71,8 @@
 	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
 	" floor, with --floor: stamp_ns, poll_ns (a poll that finds nothing), post_ns (of the first\n" \
-	"   size, on a queue pair connected to itself; on a software device that is the transfer)\n" \
+	"   size, on a queue pair connected to itself; on a software device that is the transfer),\n" \
+	"   share (of the three together of the first size's median)\n"                             \
 	" runs, with --runs or --confidence, one for each size: size, runs, median_usec (mean of the\n" \
 	"   runs' medians; avg_gbit_s of bandwidth), level_percent, wanted_half_percent,\n"        \
 	"   half_percent (of the interval, by Student's t), within_half_percent (the widest\n"      \

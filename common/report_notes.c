@@ -85,6 +85,16 @@ static void print_load(FILE *out, const struct report *r)
 	}
 }
 
+double report_floor_share(const struct report *r)
+{
+	const struct report_floor *f = &r->floor;
+
+	if (!f->known || !r->result_count || !r->results[0].samples)
+		return NAN;
+	return (f->stamp + f->poll + f->post) /
+	       (r->results[0].stats.median * latency_factor(r->kind));
+}
+
 /* A lap's own cost: of a ping-pong, what each end adds to each half. */
 static void print_floor(FILE *out, const struct report *r)
 {
@@ -92,16 +102,15 @@ static void print_floor(FILE *out, const struct report *r)
 	bool cycles = r->settings->cycles;
 	double scale = cycles ? 1 : r->clock->hz > 0 ? 1e9 / r->clock->hz : NAN;
 	const char *unit = cycles ? "cycles" : "ns";
-	double sum = f->stamp + f->poll + f->post;
+	double share = report_floor_share(r);
 
 	if (!f->known)
 		return;
 	fprintf(out, "floor: stamp %.1f %s, empty poll %.1f %s, post %.1f %s (%llu bytes, to itself)",
 		f->stamp * scale, unit, f->poll * scale, unit, f->post * scale, unit,
 		(unsigned long long)r->settings->sizes.v[0]);
-	if (r->result_count && r->results[0].samples)
-		fprintf(out, "; together %.0f %% of the median", 100 * sum /
-			(r->results[0].stats.median * latency_factor(r->kind)));
+	if (isfinite(share))
+		fprintf(out, "; together %.0f %% of the median", 100 * share);
 	fputc('\n', out);
 }
 

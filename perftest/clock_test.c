@@ -14,6 +14,7 @@
 
 #include "clock_steps.h"
 #include "cycles.h"
+#include "cycles_json.h"
 #include "options.h"
 #include "output.h"
 #include "report.h"
@@ -57,7 +58,7 @@ static int calibrate_often(struct clock_run *r, struct error *err)
 		hz[i] = r->cert.hz;
 	}
 	qsort(hz, CALIBRATIONS, sizeof(*hz), rate_compare);
-	r->cert.hz = (hz[CALIBRATIONS / 2 - 1] + hz[CALIBRATIONS / 2]) / 2;
+	r->cert.hz = r->cert.hz_before = (hz[CALIBRATIONS / 2 - 1] + hz[CALIBRATIONS / 2]) / 2;
 	r->spread_ppm = (hz[CALIBRATIONS - 1] - hz[0]) / r->cert.hz * 1e6;
 	r->cert.start = start;
 	r->cert.backwards = backwards;
@@ -76,6 +77,7 @@ static int clock_measure(struct clock_run *r, struct error *err)
 	clock_pair_read(r->source, NULL, &end);
 	r->cert.backwards += r->one_core.backwards + r->across.backwards;
 	clock_cert_refine(&r->cert, &r->cert.start, &end);
+	clock_cert_again(&r->cert, NULL);
 	if (r->cert.backwards) { /* of clock_gettime() too */
 		r->cert.trusted = false;
 		r->cert.why = "it stepped back";
@@ -120,6 +122,9 @@ static void print_text(const struct clock_run *r)
 	else
 		printf("  %-15s%.0f Hz, spread %.2f ppm over %d calibrations\n", "rate", c->hz,
 		       r->spread_ppm, CALIBRATIONS);
+	if (c->hz_after > 0)
+		printf("  %-15s%.0f Hz before the tests, %.0f Hz after, %.2f ppm apart\n", "held",
+		       c->hz_before, c->hz_after, c->between_ppm);
 	if (r->source != CLOCK_SRC_GETTIME)
 		printf("  %-15s%s\n", "invariant",
 		       !c->invariant_known ? "the CPU does not say"
@@ -146,14 +151,12 @@ static json_t *steps_json(const struct clock_run *r, const struct clock_steps *s
 
 static json_t *clock_json(const struct clock_run *r)
 {
-	const struct clock_cert *c = &r->cert;
+	json_t *o = clock_cert_json(&r->cert);
 
-	return json_pack("{s:s,s:f,s:f,s:i,s:o,s:b,s:s,s:b,s:f,s:f,s:f}", "source", c->name, "hz",
-			 c->hz, "ppm", r->spread_ppm, "calibrations", CALIBRATIONS, "invariant",
-			 c->invariant_known ? json_boolean(c->invariant) : json_null(), "trusted",
-			 c->trusted, "why", c->why, "independent", c->independent, "read_ns",
-			 c->read_ns, "unordered_read_ns", c->unordered_read_ns, "resolution_ns",
-			 c->resolution_ns);
+	json_object_set_new(o, "ppm", json_real(r->spread_ppm));
+	json_object_set_new(o, "calibrations", json_integer(CALIBRATIONS));
+	json_object_set_new(o, "unordered_read_ns", json_real(r->cert.unordered_read_ns));
+	return o;
 }
 
 static json_t *document_json(const struct option_program *p, const struct settings *s,
@@ -218,7 +221,16 @@ static const char *const sections[] = {
 	"The counter is trusted when the CPU says that its rate is invariant, or the kernel keeps "
 	"time by it, or its rate held within 100 ppm here; and it never stepped back.",
 	"EXIT STATUS",
-	"0: the clock can be trusted. 1: it must not be, or a call failed. 2: misuse.", NULL
+	"0: the clock can be trusted. 1: it must not be, or a call failed. 2: misuse.",
+	"JSON KEYS",
+	"Keys carry their unit. What was not measured is null.\n"
+	" program, version, time (RFC 3339, UTC), settings\n"
+	" clock: source, hz, ppm (spread of the calibrations), calibrations, hz_before (their\n"
+	"   median), hz_after (of one after the tests), between_ppm (how far the two are apart),\n"
+	"   invariant, trusted, why, independent, read_ns, unordered_read_ns, resolution_ns\n"
+	" one_core, across_cores: reads, backwards, largest_ns, cpu, peer_cpu, pairs\n"
+	" error: null, or stage, errno, text",
+	NULL
 };
 
 static const struct option_program program = {

@@ -258,7 +258,7 @@ static void test_endpoints(void **state)
 	peer_says(e, json_pack("{s:s,s:o,s:{}}", "type", "endpoints", "address",
 			       endpoint_address_to_json(&e->b.local), "facts"));
 	assert_int_equal(bench_exchange_endpoints(&e->b, NULL), 0);
-	check_sent(e, "00000257",
+	check_sent(e, "0000028b",
 		   "{\"type\":\"endpoints\",\"address\":{\"lid\":49163,"
 		   "\"vaddr\":\"0x80007f0012345000\",\"stride\":12288,"
 		   "\"qps\":[[10818100,48879,4275878552]],"
@@ -268,6 +268,7 @@ static void test_endpoints(void **state)
 		   "\"lid\":0,\"gid\":\"::ffff:10.77.0.1\",\"gid_index\":1,"
 		   "\"gid_type\":\"RoCE v2\",\"cpu\":5,\"numa_node\":null,"
 		   "\"clock\":{\"source\":\"tsc\",\"hz\":2500000000.0,\"ppm\":0.25,"
+		   "\"hz_before\":null,\"hz_after\":null,\"between_ppm\":null,"
 		   "\"invariant\":true,\"trusted\":true,\"why\":\"invariant\","
 		   "\"independent\":false,\"read_ns\":12.5,\"resolution_ns\":1.0}}}");
 	assert_int_equal(e->b.remote.qpns[0], e->qpn);

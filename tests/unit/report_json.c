@@ -267,6 +267,9 @@ static void test_documented(void **state)
 	char *man;
 
 	error_set(&f->err, EXIT_FAILED, 1, "x");
+	f->r.floor.known = true;
+	f->r.runs = &(struct report_runs){ .size = 8, .of = { .n = 3, .mean = 6000 } };
+	f->r.runs_count = 1;
 	doc = document(f);
 	options_man(out, &fixture_program);
 	man = file_text(out);

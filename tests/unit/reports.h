@@ -3,6 +3,7 @@
 #ifndef TESTS_REPORTS_H
 #define TESTS_REPORTS_H
 
+#include "cycles_json.h"
 #include "report.h"
 #include "report_keys.h"
 #include "unit.h"
@@ -52,7 +53,10 @@ static inline struct fixture *fixture_open(void)
 	error_init(&f->err, "rdma_lat");
 	assert_int_equal(options_parse(&fixture_program, 2, argv, &f->set, &f->err), 0);
 	f->clock = (struct clock_cert){ .name = "tsc", .hz = 1e9, .ppm = 0.5, .trusted = true,
-					.why = "the CPU says invariant", .independent = true };
+					.why = "the CPU says invariant", .independent = true,
+					.invariant_known = true, .invariant = true,
+					.hz_before = 999998e3, .hz_after = 1000001e3,
+					.between_ppm = 3, .read_ns = 20, .resolution_ns = 1 };
 	f->endpoint = (struct endpoint){ .qp_count = 1, .inline_asked = 8, .inline_granted = 60,
 					 .post = POST_WR, .in_order = -1 };
 	f->r = (struct report){
@@ -64,6 +68,7 @@ static inline struct fixture *fixture_open(void)
 	};
 	f->r.local = json_pack("{s:s,s:s,s:i,s:s,s:s,s:i}", "host", "host-a", "device", "rxe0",
 			       "port", 1, "link_layer", "Ethernet", "software", "rxe", "cpu", 3);
+	json_object_set_new(f->r.local, "clock", clock_cert_json(&f->clock));
 	f->r.remote = json_pack("{s:s,s:s,s:i,s:s,s:n,s:n}", "host", "host-b", "device", "mlx5_0",
 				"port", 2, "link_layer", "InfiniBand", "software", "cpu");
 	for (unsigned int i = 0; i < RESULTS; i++)
