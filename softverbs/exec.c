@@ -184,6 +184,8 @@ int sv_exec(struct sv_qp *qp, struct sv_wqe *w)
 	}
 	if (!ret)
 		ret = qp->sh->type == IBV_QPT_UD ? sv_exec_ud(&j) : connected(&j);
+	if (!ret && __builtin_expect(j.fault & SV_FLIP, 0))
+		sv_fault_answer(&j);
 	if (ret >= 0) {
 		qp->sq.retry_at = 0;
 		qp->sq.tries = qp->sq.rnr_tries = 0;

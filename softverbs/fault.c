@@ -176,14 +176,27 @@ unsigned int sv_fault_message(struct sv_qp *qp, struct sv_wqe *w, uint64_t *offs
 	return what;
 }
 
+/* READ and atomics: what they carry comes from the responder. */
+static bool brings_back(const struct sv_wqe *w)
+{
+	return w->opcode >= IBV_WR_RDMA_READ;
+}
+
+static void note_flip(const struct sv_job *j)
+{
+	char arg[32];
+
+	snprintf(arg, sizeof(arg), "%llu", (unsigned long long)j->flip);
+	sv_fault_note(j->qp, j->w, "flip", arg);
+}
+
 /* flip=: what no checksum saw. The message goes out from a changed copy. */
 int sv_fault_payload(struct sv_job *j)
 {
 	static __thread uint8_t *copy;
 	struct sv_seg to = { .len = j->w->len };
-	char arg[32];
 
-	if (!(j->fault & SV_FLIP) || j->flip >= j->w->len || j->w->opcode >= IBV_WR_RDMA_READ)
+	if (!(j->fault & SV_FLIP) || j->flip >= j->w->len || brings_back(j->w))
 		return 0;
 	free(copy);
 	copy = malloc(j->w->len);
@@ -193,7 +206,27 @@ int sv_fault_payload(struct sv_job *j)
 	copy[j->flip] ^= 1;
 	j->seg[0] = to;
 	j->nseg = 1;
-	snprintf(arg, sizeof(arg), "%llu", (unsigned long long)j->flip);
-	sv_fault_note(j->qp, j->w, "flip", arg);
+	note_flip(j);
 	return 0;
+}
+
+/* The same of an answer: where it has been put, before its completion. */
+void sv_fault_answer(struct sv_job *j)
+{
+	uint64_t at = j->flip, len = j->w->opcode == IBV_WR_RDMA_READ ? j->w->len : 8;
+	struct sv_seg byte, copy = { .len = 1 };
+	const struct sv_seg *seg = j->seg;
+	uint8_t v;
+
+	if (!(j->fault & SV_FLIP) || at >= len || !brings_back(j->w))
+		return;
+	for (; at >= seg->len; seg++)
+		at -= seg->len;
+	byte = (struct sv_seg){ seg->p ? seg->p + at : NULL, seg->va + at, 1, seg->pid };
+	copy.p = &v;
+	if (sv_copy(&copy, 1, &byte, 1))
+		return;
+	v ^= 1;
+	if (!sv_copy(&byte, 1, &copy, 1))
+		note_flip(j);
 }

@@ -30,6 +30,8 @@ unsigned int sv_fault_message(struct sv_qp *qp, struct sv_wqe *w, uint64_t *offs
 /* Corrupt or flipped payload: the gathered pieces now show a changed copy. 0 or a wc status. */
 struct sv_job;
 int sv_fault_payload(struct sv_job *j);
+/* The same of what a READ or an atomic has brought. */
+void sv_fault_answer(struct sv_job *j);
 void sv_fault_note(struct sv_qp *qp, struct sv_wqe *w, const char *kind, const char *arg);
 void sv_fault_opened(struct sv_ctx *c);
 /* Delays of this work request: sets due and cdue. */

@@ -94,6 +94,38 @@ static int flip(void)
 	return a.buf[5] != 0x40;
 }
 
+/* What the second request brings is changed where it arrives, and nowhere else. */
+static int flip_answer(enum ibv_wr_opcode op, uint32_t len)
+{
+	struct ibv_wc wc;
+
+	open_pair(IBV_QPT_RC);
+	for (int i = 0; i < 3; i++) {
+		memset(a.buf, 0, 4096);
+		memset(b.buf, 0x40, 4096);
+		CHECK(!post(&a, op, 1, a.buf, len, &to, 0, IBV_SEND_SIGNALED));
+		CHECK(reap(&a, &wc, 5) && !wc.status);
+		for (uint32_t k = 0; k < 4096; k++)
+			CHECK(a.buf[k] == (k >= len ? 0 : i == 1 && k == 5 ? 0x41 : 0x40));
+		for (int k = 8; k < 4096; k++)
+			CHECK(b.buf[k] == 0x40);
+		CHECK(b.buf[5] == 0x40);
+	}
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+static int flip_read(void)
+{
+	return flip_answer(IBV_WR_RDMA_READ, 4000);
+}
+
+static int flip_atomic(void)
+{
+	return flip_answer(IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+}
+
 static int rnr(void)
 {
 	struct ibv_wc wc;
@@ -167,6 +199,10 @@ CASE(drop_all, "soft0:drop=1", all_uc, 0)
 CASE(dup, "soft0:dup=1@3", dup_uc, 0)
 CASE(corrupt, "soft0:corrupt=3@2", drop_uc, 0)
 CASE(flip, "soft0:flip=2@5", flip, 0)
+CASE(flip_read, "soft0:flip=2@5", flip_read, 0)
+CASE(flip_read_pvm, "soft0:flip=2@5|3@4000,mode=pvm", flip_read, 0)
+CASE(flip_atomic, "soft0:flip=2@5|3@8", flip_atomic, 0)
+CASE(flip_atomic_pvm, "soft0:flip=2@5,mode=pvm", flip_atomic, 0)
 CASE(rnr, "soft0:rnr=2@1", rnr, 0)
 CASE(die, "soft0:die@2", death, 128 + SIGKILL)
 CASE(event, "soft0:event=path_mig@2", event, 0)
@@ -200,6 +236,8 @@ int main(void)
 		cmocka_unit_test(test_flip),	cmocka_unit_test(test_rnr),
 		cmocka_unit_test(test_die),	cmocka_unit_test(test_event),
 		cmocka_unit_test(test_stall),	cmocka_unit_test(test_hang),
+		cmocka_unit_test(test_flip_read), cmocka_unit_test(test_flip_read_pvm),
+		cmocka_unit_test(test_flip_atomic), cmocka_unit_test(test_flip_atomic_pvm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
