@@ -10,7 +10,8 @@
 
 #define STANDS_OUT 8.0	/* deviations of the autocorrelation's noise */
 #define WEAKEST	   0.01 /* autocorrelation that is worth a word */
-#define PHASES	   1024 /* at most, of a folded period */
+#define PHASES	   1024	/* at most, of a folded period */
+#define ENOUGH	   16384 /* samples for a median */
 
 /* The series by lap or by time, and its autocorrelation. */
 struct layout {
@@ -241,28 +242,40 @@ static bool raised(const struct fold *f, unsigned int phase)
 	       f->mean[(phase + f->phases - 1) % f->phases] >= least;
 }
 
+/* Of every so many where they are many; v is used up. */
+static double median_of(double *v, size_t n)
+{
+	size_t every = n / ENOUGH + 1, kept = 0;
+
+	for (size_t i = 0; i < n; i += every)
+		v[kept++] = v[i];
+	qsort(v, kept, sizeof(*v), compare);
+	return v[kept / 2];
+}
+
 /*
- * Samples over @limit in phases that are raised, or beside one, where a few are hit; their median
- * excess in *amplitude.
+ * Samples over @limit in phases that are raised, or beside one, where a few are hit: the median of
+ * theirs less that of all others in *amplitude. Means would have in them what else is late.
  */
 static size_t take_hits(const struct search *s, const struct layout *l, const struct fold *f,
 			double limit, const double *whole, bool remove, double *amplitude)
 {
 	double t = 0;
-	size_t hits = 0;
+	size_t hits = 0, rest = s->n; /* scratch: hits from its start, the others from its end */
 
 	for (size_t i = 0; i < s->n; i++) {
 		t += (double)s->length[i];
-		if (s->excess[i] < limit || !raised(f, phase_of(l, f, i, t)))
+		if (s->excess[i] < limit || !raised(f, phase_of(l, f, i, t))) {
+			s->scratch[--rest] = whole[i];
 			continue;
+		}
 		s->scratch[hits++] = whole[i];
 		if (remove)
 			s->excess[i] = f->base;
 	}
-	if (hits) {
-		qsort(s->scratch, hits, sizeof(*s->scratch), compare);
-		*amplitude = s->scratch[hits / 2] - f->base;
-	}
+	if (hits && rest < s->n)
+		*amplitude = median_of(s->scratch, hits) -
+			     median_of(s->scratch + rest, s->n - rest);
 	return hits;
 }
 

@@ -24,7 +24,7 @@
 struct period {
 	double laps;	  /* from one disturbance to the next */
 	double ticks;	  /* the same, in the samples' unit: a sum of whole samples */
-	double amplitude; /* what a sample that is hit has more */
+	double amplitude; /* what a sample that is hit has more: medians of these and the others */
 	double share;	  /* of samples that are hit */
 	bool by_lap;	  /* it follows the laps better than the time */
 };

@@ -8,7 +8,7 @@
 #define MAX   200000
 #define LEVEL 40000.0
 
-enum noise { GAUSS, TAIL, CORRELATED, TWO_MODES, SPELLS, NOISES };
+enum noise { GAUSS, TAIL, CORRELATED, TWO_MODES, BUSY, SPELLS, NOISES };
 
 static double noise(struct draws *d, enum noise kind, double *state)
 {
@@ -21,6 +21,9 @@ static double noise(struct draws *d, enum noise kind, double *state)
 		return *state = 0.9 * *state + 130 * draw_normal(d);
 	case TWO_MODES:
 		return 200 * draw_normal(d) + (draw_uniform(d) < 0.3 ? 3000 : 0);
+	case BUSY: /* a CPU that others have every so often */
+		return 300 * draw_normal(d) +
+		       (draw_uniform(d) < 0.15 ? 40000 * draw_exponential(d) : 0);
 	default: /* two modes that last 20 laps on average */
 		if (draw_uniform(d) < 0.05)
 			*state = *state > 0 ? 0 : 3000;
@@ -102,7 +105,7 @@ static void expect(size_t n, const struct planted *p, enum noise kind, double sh
 		expect_near("ticks", found[0].ticks, (double)p->every * sum / (double)n, 0.01);
 	}
 	if (!p->sine) {
-		expect_near("amplitude", found[0].amplitude, p->amplitude, 0.15);
+		expect_near("amplitude", found[0].amplitude, p->amplitude, 0.03);
 		expect_near("share", found[0].share, share, 0.1);
 	}
 }
@@ -132,6 +135,7 @@ static void test_by_lap(void **state)
 		{ .every = 2, .count = 1, .amplitude = 2000 },
 		{ .every = 7, .count = 1, .amplitude = 2000 },
 		{ .every = 64, .count = 20, .amplitude = 3000 },
+		{ .every = 32, .count = 4, .amplitude = 60000 },
 	};
 
 	(void)state;
@@ -139,6 +143,7 @@ static void test_by_lap(void **state)
 		expect(20000, &rows[i], GAUSS, (double)rows[i].count / (double)rows[i].every);
 	expect(1000, &rows[1], GAUSS, 0.05);
 	expect(1000, &rows[3], TAIL, 1.0 / 7);
+	expect(20000, &rows[5], BUSY, 4.0 / 32);
 }
 
 static void test_sine(void **state)
