@@ -8,9 +8,9 @@
 
 #include "correlate.h"
 
-#define STANDS_OUT 8.0	/* deviations of the autocorrelation's noise */
-#define WEAKEST	   0.01 /* autocorrelation that is worth a word */
-#define PHASES	   1024	/* at most, of a folded period */
+#define STANDS_OUT 8.0	 /* deviations of the autocorrelation's noise */
+#define WEAKEST	   0.01	 /* autocorrelation that is worth a word */
+#define PHASES	   1024	 /* at most, of a folded period */
 #define ENOUGH	   16384 /* samples for a median */
 
 /* The series by lap or by time, and its autocorrelation. */
@@ -274,8 +274,8 @@ static size_t take_hits(const struct search *s, const struct layout *l, const st
 			s->excess[i] = f->base;
 	}
 	if (hits && rest < s->n)
-		*amplitude = median_of(s->scratch, hits) -
-			     median_of(s->scratch + rest, s->n - rest);
+		*amplitude =
+			median_of(s->scratch, hits) - median_of(s->scratch + rest, s->n - rest);
 	return hits;
 }
 
