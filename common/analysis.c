@@ -140,12 +140,42 @@ static void look_at_cpus(struct analysis *a, const struct series *partner, struc
 		a->cpus &= series_cpu(partner, lap, &h->switched[!own], &h->moved[!own]);
 }
 
+/* Half of the excess lies before the device's completion, or behind it. */
+static void set_side(struct analysis *a, struct hiccup *h, double after)
+{
+	double excess = (double)h->value - analysis_level(a, h->lap);
+
+	if (isnan(after))
+		return;
+	h->side = after - a->device.after >= excess / 2 ? HICCUP_AFTER_DEVICE : HICCUP_BEFORE_DEVICE;
+}
+
+static int look_at_device(struct analysis *a, struct error *err)
+{
+	size_t n = a->hiccups.n;
+	uint64_t *sample = calloc(n + 1, sizeof(*sample));
+	double *after = calloc(n + 1, sizeof(*after));
+	int rc = sample && after ? 0 : no_memory(a, err);
+
+	for (size_t i = 0; i < n && !rc; i++)
+		sample[i] = a->hiccups.kept[i].lap;
+	if (!rc)
+		rc = device_time_run(&a->device, a->s, sample, n, after, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		set_side(a, &a->hiccups.kept[i], after[i]);
+	free(sample);
+	free(after);
+	return rc;
+}
+
 int analysis_place(struct analysis *a, const struct series *partner, struct error *err)
 {
 	struct hiccup_ends e = { .client = { 0 } };
 	struct series_window own, other;
 	const struct series *s = a->s;
 
+	if (look_at_device(a, err))
+		return -1;
 	if (!s->known || !s->ours || s->paced || s->missing || !a->hiccups.n)
 		return 0;
 	series_end(s, &own, s->server ? &e.server : &e.client);

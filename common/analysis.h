@@ -4,6 +4,7 @@
 #define COMMON_ANALYSIS_H
 
 #include "changes.h"
+#include "device_time.h"
 #include "hiccups.h"
 #include "histogram.h"
 #include "interval.h"
@@ -40,6 +41,7 @@ struct analysis {
 	size_t periods;
 	struct hiccups hiccups;
 	double hiccup_level; /* K */
+	struct device_time device;
 	bool cpus;	     /* switched and moved are known of each */
 	struct histogram *histogram;
 	uint64_t *thin; /* ascending, thin_n: the samples, or every so many of them */
@@ -52,7 +54,10 @@ struct analysis {
 int analysis_run(struct analysis *a, const struct series *s, double k, struct error *err);
 /* Fine on a zeroed struct. */
 void analysis_close(struct analysis *a);
-/* Where each hiccup happened; @partner: the other end's series, or NULL. 0 or -1. */
+/*
+ * Where each hiccup happened, and what the device's time says; @partner: the other end's series,
+ * or NULL. 0 or -1.
+ */
 int analysis_place(struct analysis *a, const struct series *partner, struct error *err);
 
 /* The level of the part of the run that a sample is in. */

@@ -133,6 +133,29 @@ static json_t *ends_json(const struct analysis *a, const bool end[2])
 	return list;
 }
 
+static json_t *side_json(const struct hiccup *h)
+{
+	return h->side ? json_string(h->side == HICCUP_AFTER_DEVICE ? "after" : "before") :
+			 json_null();
+}
+
+/* null without a device column. One way: never halved. */
+static json_t *device_json(const struct analysis *a, const struct units *u)
+{
+	const struct device_time *d = &a->device;
+	struct units whole = { u->usec / a->s->factor, u->cycles / a->s->factor };
+	json_t *o;
+
+	if (!d->laps)
+		return json_null();
+	o = json_pack("{s:I,s:I}", "laps", (json_int_t)d->laps, "left_out", (json_int_t)d->out);
+	set_both(o, "late_median", d->late.median, &whole);
+	set_both(o, "late_p99", d->late.p99, &whole);
+	set_both(o, "late_max", (double)d->late.max, &whole);
+	json_object_set_new(o, "clock_hz", figure_json(d->hz));
+	return o;
+}
+
 static json_t *hiccups_json(const struct analysis *a, const struct units *u)
 {
 	json_t *list = json_array();
@@ -144,6 +167,7 @@ static json_t *hiccups_json(const struct analysis *a, const struct units *u)
 		json_object_set_new(o, "lap", lap_json(a, h->lap));
 		set_both(o, "excess", (double)h->value - analysis_level(a, h->lap), u);
 		json_object_set_new(o, "where", json_string(hiccup_where_name(h->where)));
+		json_object_set_new(o, "device", side_json(h));
 		json_object_set_new(o, "switched_out", ends_json(a, h->switched));
 		json_object_set_new(o, "moved", ends_json(a, h->moved));
 		json_array_append_new(list, o);
@@ -165,6 +189,7 @@ json_t *analysis_json(const struct analysis *a)
 	json_object_set_new(o, "startup", startup_json(a, &u));
 	json_object_set_new(o, "change_points", changes_json(a, &u));
 	json_object_set_new(o, "periods", periods_json(a, &u));
+	json_object_set_new(o, "device", device_json(a, &u));
 	json_object_set_new(o, "hiccup_count", json_integer((json_int_t)a->hiccups.count));
 	json_object_set_new(o, "hiccups", hiccups_json(a, &u));
 	return o;

@@ -179,6 +179,32 @@ static void print_periods(FILE *out, const struct analysis *a, const struct scal
 		fprintf(out, "  period         none\n");
 }
 
+/* From the device's completion to the host seeing it, over the quickest lap's. */
+static void print_device(FILE *out, const struct analysis *a, const struct scale *c)
+{
+	const struct device_time *d = &a->device;
+	/* One way: never halved. */
+	struct scale whole = { c->factor / a->s->factor, c->unit, c->digits };
+
+	if (!d->laps)
+		return;
+	fprintf(out, "  device         host saw completions late by, in %s:", c->unit);
+	print_figure(out, "median", d->late.median, &whole);
+	print_figure(out, "p99", d->late.p99, &whole);
+	print_figure(out, "max", (double)d->late.max, &whole);
+	if (isfinite(d->hz))
+		fprintf(out, "; device clock %.3f MHz", d->hz / 1e6);
+	if (d->out)
+		fprintf(out, "; %llu laps left out", (unsigned long long)d->out);
+	fputc('\n', out);
+}
+
+static const char *side_text(const struct hiccup *h)
+{
+	return h->side == HICCUP_BEFORE_DEVICE ? "; before the device's completion" :
+	       h->side == HICCUP_AFTER_DEVICE ? "; after the device's completion" : "";
+}
+
 static void print_places(FILE *out, const struct analysis *a)
 {
 	uint64_t count[HICCUP_WHERES] = { 0 };
@@ -238,10 +264,11 @@ static void print_hiccups(FILE *out, const struct analysis *a, const struct scal
 	for (size_t i = 0; i < n; i++) {
 		const struct hiccup *h = &worst[i];
 
-		fprintf(out, "    sample %-10llu %.*f (+%.*f) %s%s%s", number_of(a, h->lap),
+		fprintf(out, "    sample %-10llu %.*f (+%.*f) %s%s%s%s", number_of(a, h->lap),
 			c->digits, (double)h->value * c->factor, c->digits,
 			((double)h->value - analysis_level(a, h->lap)) * c->factor, c->unit,
-			h->where ? ", " : "", h->where ? hiccup_where_name(h->where) : "");
+			h->where ? ", " : "", h->where ? hiccup_where_name(h->where) : "",
+			side_text(h));
 		print_cpus(out, h);
 	}
 	free(worst);
@@ -262,6 +289,7 @@ void analysis_text(FILE *out, const struct analysis *a, bool cycles)
 		print_changes(out, a, &c);
 		print_periods(out, a, &c);
 		print_hiccups(out, a, &c);
+		print_device(out, a, &c);
 	}
 	analysis_pictures(out, a, cycles);
 }

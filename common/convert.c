@@ -13,7 +13,7 @@ void convert_header(FILE *out, enum convert_format format)
 {
 	if (format == CONVERT_CSV)
 		fputs("file,role,size,run,number,warmup,start_usec,cycles,usec,wait_cycles,"
-		      "gap_cycles\n",
+		      "gap_cycles,device\n",
 		      out);
 }
 
@@ -50,10 +50,22 @@ struct row_writer {
 	double cycles, usec; /* factors */
 };
 
-static void write_csv(const struct row_writer *w, long long number, double start, uint64_t v,
-		      const struct lap_parts *parts)
+/* The device's time of the completion that sample k waited for. */
+static bool device_at(const struct series *s, uint64_t k, uint64_t *v)
+{
+	const struct dump_series *d = s->stamps;
+	struct error err;
+
+	error_init(&err, "");
+	return s->dump && s->detail && d->count[DUMP_DEVICE] &&
+	       !dump_read(s->dump, d, DUMP_DEVICE, s->warmup + k + s->server, 1, v, &err);
+}
+
+static void write_csv(const struct row_writer *w, long long number, uint64_t k, double start,
+		      uint64_t v, const struct lap_parts *parts)
 {
 	const struct series *s = w->s;
+	uint64_t device;
 
 	csv_text(w->out, s->file);
 	fprintf(w->out, ",%s,", s->known ? series_role(s) : "");
@@ -65,6 +77,9 @@ static void write_csv(const struct row_writer *w, long long number, double start
 	csv_figure(w->out, (double)v * w->usec, 6);
 	csv_figure(w->out, parts ? (double)parts->wait : NAN, 0);
 	csv_figure(w->out, parts ? (double)parts->gap : NAN, 0);
+	fputc(',', w->out);
+	if (device_at(s, k, &device))
+		fprintf(w->out, "%llu", (unsigned long long)device);
 	fputc('\n', w->out);
 }
 
@@ -76,7 +91,7 @@ static void write_row(const struct row_writer *w, uint64_t k, uint64_t warmup, d
 	bool known = w->s->detail && w->end.at(w->end.arg, k, &parts);
 
 	if (w->format == CONVERT_CSV)
-		write_csv(w, number, start, v, known ? &parts : NULL);
+		write_csv(w, number, k, start, v, known ? &parts : NULL);
 	else if (isnan(start))
 		fprintf(w->out, "%lld - %.6f\n", number,
 			(double)v * (isnan(w->usec) ? w->cycles : w->usec));

@@ -13,9 +13,9 @@ enum convert_format { CONVERT_CSV, CONVERT_GNUPLOT };
 void convert_header(FILE *out, enum convert_format format);
 /*
  * All samples, the warm-up first, with numbers up to 0. CSV: file, role, size, run, number, warmup,
- * start, cycles, usec, wait, gap; what is not known is empty. gnuplot: number, start [usec], value
- * (usec, or cycles without a clock), a comment before and two blank lines behind: "index" and
- * "plot" know them. 0 or -1.
+ * start, cycles, usec, wait, gap, the device's time in its own units; what is not known is empty.
+ * gnuplot: number, start [usec], value (usec, or cycles without a clock), a comment before and two
+ * blank lines behind: "index" and "plot" know them. 0 or -1.
  */
 int convert_series(FILE *out, const struct series *s, enum convert_format format,
 		   struct error *err);

@@ -23,10 +23,14 @@ enum hiccup_where {
 	HICCUP_WHERES
 };
 
+/* --hw-timestamps: of this end's device completing the message and this end seeing it. */
+enum hiccup_side { HICCUP_SIDE_UNKNOWN, HICCUP_BEFORE_DEVICE, HICCUP_AFTER_DEVICE };
+
 struct hiccup {
 	uint64_t lap;	/* sample, from 0 */
 	uint64_t value; /* the sample */
 	enum hiccup_where where;
+	enum hiccup_side side;
 	/* Of client and server: switched out, or moved to another CPU, in this lap. */
 	bool switched[2], moved[2];
 };
