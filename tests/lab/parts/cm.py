@@ -22,8 +22,8 @@ FEW = ["-n", 20, "--warmup", 0]
 DROPPED = [": dropped ", ": ended by signal"]
 
 
-def client(s, *args, host=SERVER, bind=CLIENT):
-    return ends.client(s, *(["--bind", bind] if bind else []), *args, host=host)
+def client(s, *args, host=SERVER, bind=CLIENT, **more):
+    return ends.client(s, *(["--bind", bind] if bind else []), *args, host=host, **more)
 
 
 def both(server_args, client_args, program="rdma_lat"):
@@ -91,6 +91,55 @@ def record(args):
     for end in "local", "remote":
         equal(end, json.loads(c.out)[end]["path_record"],
               {"sl": 0, "mtu": 4096, "slid": 0, "dlid": 0, "pkey": 0xffff})
+
+
+# ---- a group, joined by rdma_cm
+
+GROUP = "239.255.86.80"
+
+
+def members():
+    """Devices of which the kernel's IGMP has the group: joined, not only attached to."""
+    word = struct.unpack("=I", socket.inet_aton(GROUP))[0]
+    found, dev = set(), None
+    with open("/proc/net/igmp") as f:
+        for line in f.readlines()[1:]:
+            if not line.startswith("\t"):
+                dev = line.split()[1]
+            elif int(line.split()[0], 16) == word:
+                found.add(dev)
+    return found
+
+
+@table("--mcast joins by rdma_join_multicast: {}, two receivers, each counts",
+       [("send_lat", ["-n", 100]), ("send_bw", ["-n", 200, "--rate", "500/s"])])
+def group(program, args):
+    for end in 4, 5:
+        subprocess.run(["ip", "address", "replace", f"10.77.0.{end}/24", "dev", "v0"], check=True)
+    ends.PROGRAM = program
+    try:
+        first = server("--bind", "10.77.0.4")
+        servers = [first, server("--bind", "10.77.0.5", port=first.port)]
+        equal("members before", members(), set())
+        c = client(first, "--transport", "UD", "--mcast", "-e", "--warmup", 0, "--json", *args,
+                   host="10.77.0.4,10.77.0.5", hold="ready")
+        c.wait_err("^HELD ready$")
+        equal("members while the ends are connected", members(), {"v0", "v1"})
+        c.kill(signal.SIGCONT)
+        c.wait_err(r"\A(.*\n)*HELD ready\n(.*\n)*HELD ready$")  # once for each receiver
+        c.kill(signal.SIGCONT)
+        for p in c, *servers:
+            equal("exit code", p.wait(), 0)
+            equal("lines on stderr", messages(p, ["^HELD"]), [])
+            true("no word of an attachment without a join", "not joined" not in p.err)
+        doc = json.loads(c.out)
+        sent = {r["sent"] for r in doc["receivers"]}
+        equal("hosts", [r["host"] for r in doc["receivers"]], ["10.77.0.4", "10.77.0.5"])
+        equal("lost", [(r["sent"] - r["received"], r["lost"]) for r in doc["receivers"]], [(0, 0), (0, 0)])
+        true(f"sent to each: {sent}", len(sent) == 1 and sent.pop() >= args[1])
+        equal("members afterwards", members(), set())
+    finally:
+        ends.PROGRAM = "rdma_lat"
 
 
 # ---- addresses that lead nowhere
