@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "expect.h"
 #include "plan.h"
 
 uint64_t bench_stage(struct bench *b, const char *name)
@@ -220,13 +219,8 @@ static int validate(const struct bench_program *p, const struct settings *s, str
 		return error_set(err, EXIT_MISUSE, 0,
 				 "--cpu %s: allowed is L,R, each a CPU number, a range (2-5), a list "
 				 "(0+2), nodeN, auto or none", s->cpu);
-	for (unsigned int i = 0; i < s->expect.count; i++) {
-		struct expect e;
-
-		if (expect_read(s->expect.v[i], &e, why, sizeof(why)))
-			return error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s",
-					 s->expect.v[i], why);
-	}
+	if (bench_check_expect(p, s, err))
+		return -1;
 	if (s->json && s->csv && !strcmp(s->json, "-") && !strcmp(s->csv, "-"))
 		return error_set(err, EXIT_MISUSE, 0,
 				 "--json and --csv both want stdout; give one a file (--csv=FILE)");

@@ -40,7 +40,8 @@ void bench_fill_lanes(struct bench *b, uint64_t size);
 /* bench_floor.c: after the run */
 int bench_floor(struct bench *b);
 
-/* bench_report.c */
+/* bench_report.c; before anything else: is each --expect readable, and of a figure that there is? */
+int bench_check_expect(const struct bench_program *p, const struct settings *s, struct error *err);
 void bench_report(struct bench *b, const struct endpoint *shown);
 
 /* bench_run.c: barrier, laps, results of one size after the other */
@@ -50,6 +51,8 @@ int bench_run_once(struct bench *b, uint64_t size);
 
 /* bench_repeat.c: as many runs of a size as --runs and --confidence ask for */
 int bench_run_size(struct bench *b, uint64_t size);
+/* Of sizes whose runs did not agree as asked: on the client, one line each. */
+void bench_warn_of_runs(struct bench *b);
 
 /* bench_counters.c: before the first size; after the last, then to and from the peer */
 void bench_counters_before(struct bench *b);

@@ -30,7 +30,7 @@ static double within(const struct bench *b)
 	return 50 * (s->ci95_hi - s->ci95_lo) / s->median;
 }
 
-static void warn(struct bench *b, const struct report_runs *s)
+static void warn_of(struct bench *b, const struct report_runs *s)
 {
 	const char *of = b->program->bandwidth ? "mean bandwidth" : "median";
 
@@ -45,6 +45,12 @@ static void warn(struct bench *b, const struct report_runs *s)
 		   s->within_percent < s->of.half_percent ?
 			   ", and laps within a run agree better: what differs is the runs (CPU, "
 			   "caches, path)" : "");
+}
+
+void bench_warn_of_runs(struct bench *b)
+{
+	for (unsigned int i = 0; i < b->summary_count && !b->server; i++)
+		warn_of(b, &b->summaries[i]);
 }
 
 /* Another run? Keeps what is known so far in the last summary. */
@@ -98,7 +104,5 @@ int bench_run_size(struct bench *b, uint64_t size)
 	if (rc || most == 1)
 		return rc;
 	b->summary_count++;
-	if (!b->server)
-		warn(b, s);
 	return 0;
 }

@@ -38,6 +38,25 @@ static void warn_of_clock(struct bench *b)
 	}
 }
 
+int bench_check_expect(const struct bench_program *p, const struct settings *s, struct error *err)
+{
+	const struct report r = { .bandwidth = p->bandwidth, .clock = &(struct clock_cert){ .hz = 0 },
+				  .endpoint = &(struct endpoint){ .in_order = -1 } };
+	json_t *keys = report_no_result(&r);
+	struct expect e;
+	char why[320];
+
+	for (unsigned int i = 0; i < s->expect.count && !error_is_set(err); i++)
+		if (expect_read(s->expect.v[i], &e, why, sizeof(why)))
+			error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s", s->expect.v[i], why);
+		else if (!expect_is_figure(&e, keys))
+			error_set(err, EXIT_MISUSE, 0, "--expect %s: %s has no figure %s; JSON KEYS in "
+				  "the manual page (--man) has those of a result", s->expect.v[i],
+				  p->options.name, e.key);
+	json_decref(keys);
+	return error_is_set(err) ? -1 : 0;
+}
+
 /* Every result must meet every expectation; one line each where not. */
 static void judge(const struct report *r, const struct settings *s, struct error *err)
 {
@@ -101,10 +120,12 @@ void bench_report(struct bench *b, const struct endpoint *shown)
 	r.bw = bench_stream_rows(b, &r.bw_count);
 	memcpy(r.time, b->time, sizeof(r.time));
 	warn_of_clock(b);
-	if (!error_is_set(b->err))
-		judge(&r, s, b->err);
 	if (!bench_stdout_taken(b) && (b->result_count || r.bw_count))
 		write_table("-", report_text, &r, b->err);
+	/* Behind the result that they speak of. */
+	bench_warn_of_runs(b);
+	if (!error_is_set(b->err))
+		judge(&r, s, b->err);
 	bench_dump_write(b);
 	if (s->csv)
 		write_table(s->csv, report_csv, &r, b->err);

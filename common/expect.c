@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +116,13 @@ static bool holds(enum expect_op op, double got, double want)
 	default:
 		return got >= want;
 	}
+}
+
+bool expect_is_figure(const struct expect *e, json_t *keys)
+{
+	json_t *v = json_object_get(keys, e->key);
+
+	return json_is_number(v) || json_is_null(v);
 }
 
 int expect_met(const struct expect *e, json_t *result, char *why, size_t cap)

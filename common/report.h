@@ -80,6 +80,8 @@ void report_csv(FILE *out, const struct report *r);
 json_t *report_json(const struct report *r);
 /* The results of the document alone. */
 json_t *report_results(const struct report *r);
+/* One result as it is where nothing was measured: all its keys. */
+json_t *report_no_result(const struct report *r);
 
 /* "2026-01-31T12:00:00Z" */
 void report_time(char out[32]);

@@ -249,11 +249,17 @@ static void csv_row(FILE *out, json_t *o, bool titles)
 	fputc('\n', out);
 }
 
-void report_csv(FILE *out, const struct report *r)
+json_t *report_no_result(const struct report *r)
 {
 	static const struct lap_result no_lap;
 	static const struct bw_result no_message;
-	json_t *titles = r->bandwidth ? report_bw_json(&no_message) : result_json(r, &no_lap);
+
+	return r->bandwidth ? report_bw_json(&no_message) : result_json(r, &no_lap);
+}
+
+void report_csv(FILE *out, const struct report *r)
+{
+	json_t *titles = report_no_result(r);
 
 	csv_row(out, titles, true);
 	json_decref(titles);

@@ -85,10 +85,32 @@ static void test_met(void **state)
 	json_decref(r);
 }
 
+static void test_figures(void **state)
+{
+	json_t *keys = json_pack("{s:f,s:n,s:i,s:s,s:b}", "median_usec", 5.0, "p99_9_usec", "lost", 0,
+				 "latency_kind", "half_rtt", "loaded", 0);
+	static const struct {
+		const char *text;
+		bool figure;
+	} rows[] = { { "median<5us", true },  { "p99_9<5us", true },	 { "lost<=0", true },
+		     { "medain<5us", false }, { "median<5Gb/s", false }, { "median<5", false },
+		     { "loaded<1", false },   { "latency_kind<1", false } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct expect e;
+
+		assert_int_equal(expect_read(rows[i].text, &e, why, sizeof(why)), 0);
+		assert_int_equal(expect_is_figure(&e, keys), rows[i].figure);
+	}
+	json_decref(keys);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grammar), cmocka_unit_test(test_refused), cmocka_unit_test(test_met),
+		cmocka_unit_test(test_figures),
 	};
 
 	return cmocka_run_group_tests_name("expect", tests, NULL, NULL);
