@@ -24,7 +24,7 @@ static void print_figure(FILE *out, const char *name, double v, double factor)
 		fprintf(out, ", %s %.3f", name, v * factor);
 }
 
-/* "interval 3: 1.000 s, 1234567 laps, usec: median 0.341, p99 0.520, p99.9 0.760, max 24.542" */
+/* "interval 3: 1.000 s, 1234567 laps, usec, median 0.341, p99 0.520, p99.9 0.760, max 24.542" */
 static void show(void *arg, const struct histogram *so_far, uint64_t laps, uint64_t now)
 {
 	struct bench_interval *v = arg;

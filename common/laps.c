@@ -207,16 +207,19 @@ static void run_intervals(struct lap_run *r, struct lap_store *s, const struct l
 			  enum clock_source clock, const struct lap_interval *interval,
 			  uint64_t first, uint64_t last, uint64_t end)
 {
-	uint64_t next = cycles_read(clock);
+	uint64_t next = cycles_read(clock), shown = first;
+	int rc;
 
 	do {
 		next = add_ticks(next, interval->ticks);
-		if (call_loop(r, loops, LAP_CLIENT, main_record(s), clock, last,
-			      next < end ? next : end))
-			return;
-		interval->show(interval->arg, s->histogram, r->laps - first, cycles_read(clock));
+		rc = call_loop(r, loops, LAP_CLIENT, main_record(s), clock, last,
+			       next < end ? next : end);
+		/* The last one is as long as it became. */
+		if (r->laps > shown)
+			interval->show(interval->arg, s->histogram, r->laps - first, cycles_read(clock));
+		shown = r->laps;
 		r->before = 0;
-	} while (!stop_asked() && r->laps < last && next < end);
+	} while (!rc && !stop_asked() && r->laps < last && next < end);
 }
 
 /* The first lap is kept for its own line; it counts as all others do. */
