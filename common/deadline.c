@@ -20,6 +20,7 @@ void stop_install(void)
 	sa.sa_handler = SIG_IGN;
 	sa.sa_flags = 0;
 	sigaction(SIGPIPE, &sa, NULL);
+	sigaction(SIGXFSZ, &sa, NULL);
 }
 
 int deadline_poll_ms(uint64_t deadline, int most)

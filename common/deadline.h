@@ -23,7 +23,10 @@ static inline bool stop_asked(void)
 	return sig && sig != SIGIO;
 }
 
-/* SIGINT and SIGTERM set stop_signal, SIGPIPE is ignored. A second signal ends the process. */
+/*
+ * SIGINT and SIGTERM set stop_signal; a second one ends the process. SIGPIPE and SIGXFSZ are
+ * ignored: a write fails and is told of.
+ */
 void stop_install(void);
 
 static inline uint64_t now_ns(void)
