@@ -19,6 +19,7 @@ struct bench_program {
 	enum latency_kind latency_kind; /* of latency, without --full-rtt */
 	const struct lap_loops *loops;      /* of latency */
 	const struct lap_loops *imm_loops;  /* with --imm, where they differ */
+	const struct lap_loops *lossy_loops, *lossy_imm_loops; /* the same on UC and UD */
 };
 
 /* Runs the program; returns its exit code. */

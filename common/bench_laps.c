@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One size of a latency program: warm-up and laps, the done frame, the exchange of results. */
 #include "bench_peers.h"
+#include "lap_lossy.h"
 #include "load.h"
 #include "news.h"
 #include "pace.h"
@@ -28,20 +29,22 @@ static void fill_run(struct bench *b, struct lap_run *r, struct wait *w, uint64_
 	r->recv_list = (unsigned int)b->set.recv_post_list;
 	r->wait = w;
 	bench_fill_wait(b, w);
-	/*
-	 * Who awaits marks in memory sends its last one again, after the client has counted the
-	 * lap as lost; other servers just wait on.
-	 */
-	if (transport_loses(b->transport) && (!b->server || !op_get(b->op)->receives))
-		w->loss_ns = (LOSS_NS + size * LOSS_BYTE_NS) * (b->server ? 2 : 1);
+	r->loss.groups = b->endpoint.cqs;
+	r->loss.group_count = b->endpoint.cqs_count - b->endpoint.load;
+	/* The client gives up a lap; the server waits on. */
+	if (transport_loses(b->transport) && !b->server)
+		w->loss_ns = LOSS_NS + size * LOSS_BYTE_NS;
 	wait_init(w);
 }
 
 static const struct lap_loops *loops_of(const struct bench *b)
 {
 	const struct bench_program *p = b->program;
+	bool imm = op_get(b->op)->immediate;
 
-	return op_get(b->op)->immediate && p->imm_loops ? p->imm_loops : p->loops;
+	if (transport_loses(b->transport))
+		return imm && p->lossy_imm_loops ? p->lossy_imm_loops : p->lossy_loops;
+	return imm && p->imm_loops ? p->imm_loops : p->loops;
 }
 
 static struct lap_goal goal_of(const struct bench *b)
@@ -159,8 +162,11 @@ static int exchange_results(struct bench *b, void *arg)
 
 	bench_passed("done");
 	json_object_set_new(m, "samples", json_integer((json_int_t)res->samples));
-	json_object_set_new(m, "laps", json_integer((json_int_t)(res->warmup + res->laps)));
+	json_object_set_new(m, "laps", json_integer((json_int_t)(res->warmup + res->laps -
+								 res->warmup_missed)));
 	json_object_set_new(m, "lost", json_integer((json_int_t)res->lost));
+	if (res->late)
+		json_object_set_new(m, "late", json_integer((json_int_t)res->late));
 	json_object_set_new(m, "interrupted", json_boolean(b->interrupted));
 	if (control_send(&b->control, m, deadline, b->err))
 		return -1;
@@ -170,16 +176,21 @@ static int exchange_results(struct bench *b, void *arg)
 	if (json_is_true(json_object_get(m, "interrupted")))
 		b->interrupted = true;
 	/* Only the client can tell that an answer never came. */
-	if (b->server)
+	if (b->server) {
 		res->lost = (uint64_t)json_integer_value(json_object_get(m, "lost"));
-	else
+		res->late = (uint64_t)json_integer_value(json_object_get(m, "late"));
+	} else {
 		b->received += (uint64_t)json_integer_value(json_object_get(m, "laps"));
+	}
 	json_decref(m);
 	return 0;
 }
 
 static int judge_loss(struct bench *b, const struct lap_result *res)
 {
+	if (res->late)
+		error_warn(b->err, "%llu answers came after their laps had been given up, and give "
+			   "no sample", (unsigned long long)res->late);
 	if (res->lost && !b->set.allow_loss)
 		return error_set(b->err, EXIT_DATA, 0,
 				 "%llu of %llu exchanges were lost; --allow-loss takes that for no "
@@ -215,11 +226,20 @@ static int keep_samples(struct bench *b, struct lap_result *res)
 	return rc;
 }
 
-/* No mark of an earlier run is left, and READs find their pattern. */
-static void clear_memory(struct bench *b, uint64_t size)
+/*
+ * No mark of an earlier run is left: each lane has the one before the first, since the mark of some
+ * numbers is 0. READs find their pattern.
+ */
+static void clear_memory(struct bench *b, const struct lap_run *r, uint64_t size)
 {
-	for (unsigned int i = 0; i < b->endpoint.qp_count; i++)
-		memset(endpoint_recv_area(&b->endpoint, i), 0, size);
+	for (unsigned int i = 0; i < b->endpoint.qp_count; i++) {
+		char *area = endpoint_recv_area(&b->endpoint, i);
+
+		memset(area, 0, size);
+		if (r->marks)
+			*(uint64_t *)(void *)(area + r->mark.word) =
+				mark_word(&r->mark, lap_number(r, 0) - 1);
+	}
 	if (b->set.verify && b->op == OP_READ)
 		pace_fill_at_rest(b->lanes, b->endpoint.qp_count, size);
 }
@@ -257,7 +277,7 @@ int bench_lap_size(struct bench *b, uint64_t size, bool loaded)
 			  b->cert.hz, (unsigned int)b->set.tx_depth);
 		pace.load = &load;
 	}
-	clear_memory(b, size);
+	clear_memory(b, &r, size);
 	if (bench_interval_open(b, res, &interval) || bench_barrier_all(b)) {
 		bench_interval_close(b);
 		return -1;

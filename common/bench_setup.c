@@ -82,6 +82,8 @@ int bench_use_pair(struct bench *b)
 
 	b->op = op_choose(b->program->family, &b->set);
 	b->transport = (enum transport)b->set.transport;
+	if (!b->program->bandwidth)
+		b->op = op_of_laps(b->op, b->transport);
 	device_close_others(&b->devices, keep, b->err);
 	if (error_is_set(b->err))
 		return -1;

@@ -3,16 +3,7 @@
 #ifndef COMMON_LAP_OPS_H
 #define COMMON_LAP_OPS_H
 
-#include "laps.h"
-#include "wait_ops.h"
-
-#define LAP_INLINE static inline __attribute__((always_inline))
-
-/*
- * How an end sees the other's message: its mark in memory, the completion of a receive, or, of a
- * READ or an atomic, the own completion, which brings the answer.
- */
-enum lap_sight { SEE_MEMORY, SEE_COMPLETION, SEE_OWN };
+#include "lap_lossy.h"
 
 /* From one stamp to a later one; a clock that stepped back is counted and gives 0. */
 static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t to)
@@ -23,17 +14,14 @@ static inline uint64_t lap_difference(struct lap_run *r, uint64_t from, uint64_t
 	return 0;
 }
 
-static inline uint64_t lap_number(const struct lap_run *r, uint64_t lap)
-{
-	return r->number + lap;
-}
-
-/* Posts the message of @lap on @l; where its mark is awaited it carries one. */
+/* Posts the message of @lap on @l; where its mark or its number is awaited it carries one. */
 LAP_INLINE int lap_post(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap)
 {
-	if (sight == SEE_MEMORY)
+	if (sight == SEE_MEMORY || sight == SEE_LOSSY_MEMORY)
 		*(uint64_t *)(void *)(l->send + r->mark.word) =
 			mark_word(&r->mark, lap_number(r, lap));
+	if (sight == SEE_LOSSY_COMPLETION)
+		l->wr.imm_data = htobe32((uint32_t)lap_number(r, lap));
 	return l->post(l, lap);
 }
 
@@ -47,14 +35,18 @@ LAP_INLINE int lap_answer(struct lap_run *r, struct lane *l, uint64_t lap, enum 
 }
 
 /*
- * Waits until the other end's message of @lap is there. Where messages may be lost the lanes of
- * the two ends need not be the same: a receive is counted where it was taken, and once it was.
+ * Waits until the other end's message of @lap is there. A receive is counted on the lane that it
+ * was posted by, which with an SRQ need not be this one.
  */
 LAP_INLINE int lap_see(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
 		       enum clock_source clock, struct poll_gap *gap)
 {
 	if (sight == SEE_OWN)
 		return lap_answer(r, l, lap, clock, gap);
+	if (sight == SEE_LOSSY_COMPLETION)
+		return lap_see_number(r, l, lap, clock, gap);
+	if (sight == SEE_LOSSY_MEMORY)
+		return lap_see_mark(r, l, lap, clock, gap);
 	if (sight == SEE_COMPLETION && gap && r->device) {
 		if (wait_cq_stamp(r->wait, l->cqs->stamped, clock, gap, &r->device[lap]))
 			return -1;
@@ -90,21 +82,6 @@ LAP_INLINE int lap_reap(struct lap_run *r, struct lane *l, enum lap_sight sight,
 			return -1;
 	}
 	return 0;
-}
-
-/*
- * Posts the receives again that were consumed, once there are enough for a list. After the post of
- * a message, where its cost is hidden: more receives are there than a list takes.
- */
-LAP_INLINE int lap_receive(struct lap_run *r, struct lane *l, enum lap_sight sight)
-{
-	int rc;
-
-	if (sight != SEE_COMPLETION || l->consumed < r->recv_list)
-		return 0;
-	rc = lane_post_receives(l, l->consumed);
-	l->consumed = 0;
-	return rc ? lap_receive_failed(r, rc) : 0;
 }
 
 LAP_INLINE void lap_add(struct lap_run *r, uint64_t sample, uint64_t t)

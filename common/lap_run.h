@@ -39,6 +39,24 @@ static inline bool lap_record_counts(enum lap_record record)
 
 enum lap_side { LAP_CLIENT, LAP_SERVER };
 
+#define LAP_OPEN_MAX 64
+
+/* Where messages may be lost, each has a number (lap_lossy.h). */
+struct lap_loss {
+	/* of a size */
+	const struct endpoint_cqs *groups; /* any of them may bring what comes next */
+	unsigned int group_count;
+	enum lap_side side;
+	uint64_t bound;        /* the server has no room for more laps */
+	/* of a lap */
+	unsigned int left;     /* completions that it still waits for */
+	bool ahead;            /* it is the server's next lap, and its completion was taken */
+	uint64_t skipped;      /* numbers between the one that the server waited for and this one */
+	/* client: laps that were given up and may still be answered, the oldest first */
+	struct lap_open { uint32_t number, left; } open[LAP_OPEN_MAX];
+	unsigned int open_count;
+};
+
 struct lap_run;
 
 /* What a paced loop does between laps: before each post, and before each wait of the server. */
@@ -72,11 +90,15 @@ struct lap_run {
 	uint64_t before;           /* RECORD_HISTOGRAM: stamp before the first, 0: none */
 	/* result */
 	uint64_t laps;             /* first unfinished lap */
-	uint64_t lost;             /* of them: laps whose answer never came (LAP_LOST) */
+	uint64_t lost;             /* of the client's: laps whose answer never came (LAP_LOST) */
 	uint64_t backwards;        /* steps back of the clock that were counted as 0 */
+	uint64_t late;             /* the client's that were given up (LAP_LOST), and answered then */
+	uint64_t missed;           /* the server's that are not in post: the message never came */
+	struct lap_loss loss;
 };
 
-#define LAP_LOST (1ull << 63) /* in a stamp: this lap was lost, and gives no sample */
+/* In a stamp: this lap was lost, and gives no sample. Alone: the server never had its message. */
+#define LAP_LOST (1ull << 63)
 
 typedef int (*lap_loop)(struct lap_run *r);
 

@@ -91,66 +91,6 @@ static enum lap_record main_record(const struct lap_store *s)
 }
 
 /*
- * Where marks are awaited a lost answer is sent again by the server. Waiting for that here keeps
- * it out of the samples: 1 it came, 0 it did not, since the message was lost; -1: see wait->end.
- */
-static int answered_again(struct lap_run *r)
-{
-	uint64_t loss_ns = r->wait->loss_ns;
-	int rc;
-
-	if (!r->marks)
-		return 0;
-	r->wait->loss_ns = 3 * loss_ns; /* the server repeats after 2, and one is over */
-	rc = lap_see(r, r->lane, SEE_MEMORY, r->laps, CLOCK_SRC_GETTIME, NULL);
-	r->wait->loss_ns = loss_ns;
-	if (!rc)
-		return 1;
-	if (r->wait->end != WAIT_LOST)
-		return -1;
-	r->wait->end = WAIT_OK;
-	return 0;
-}
-
-/*
- * A lap of the client whose answer never came: its stamp is marked. Lost was its message, which
- * the next lap sends anew, or the answer, and then both ends go on.
- */
-static int client_lost(struct lap_run *r, enum lap_record record)
-{
-	int again = answered_again(r);
-
-	if (again < 0)
-		return -1;
-	if (!lap_record_counts(record))
-		r->post[r->laps] |= LAP_LOST;
-	r->before = 0;
-	r->lost++;
-	r->laps++;
-	if (again)
-		r->lane = r->lane->next;
-	else
-		r->number--; /* the server waits for the same mark still, or for none */
-	return 0;
-}
-
-/* The server's answer may be what was lost: it is written again, which changes nothing else. */
-static int server_lost(struct lap_run *r)
-{
-	struct lane *l = r->lane;
-	int rc;
-
-	if (r->laps == 0)
-		return 0;
-	while (l->next != r->lane)
-		l = l->next;
-	rc = lap_post(r, l, SEE_MEMORY, r->laps - 1);
-	if (rc)
-		return lap_post_failed(r, rc, r->laps - 1);
-	return wait_cq(r->wait, l->cqs->send, 1, CLOCK_SRC_GETTIME, NULL) < 0 ? -1 : 0;
-}
-
-/*
  * News came, and nothing that ends the run: the loop goes on. What the look took is in no sample of
  * a histogram, and in one of an array.
  */
@@ -191,15 +131,26 @@ static int call_loop(struct lap_run *r, const struct lap_loops *loops, enum lap_
 		if (!rc || r->wait->end != WAIT_LOST)
 			return rc;
 		r->wait->end = WAIT_OK;
-		if (side == LAP_CLIENT ? client_lost(r, record) : server_lost(r))
+		if (side == LAP_SERVER)
+			laps_skip(r, record, last);
+		else if (laps_give_up(r, record))
 			return -1;
 	}
 }
 
-static void begin_run(struct lap_run *r, struct lap_store *s)
+static void count_none_lost(struct lap_run *r)
+{
+	r->lost = r->late = 0;
+	r->loss.open_count = 0;
+}
+
+static void begin_run(struct lap_run *r, struct lap_store *s, enum lap_side side)
 {
 	attach(r, s);
-	r->laps = r->lost = 0;
+	r->laps = r->missed = 0;
+	r->loss.side = side;
+	r->loss.ahead = false;
+	count_none_lost(r);
 }
 
 /* What is shown between two calls is no part of any lap. */
@@ -240,7 +191,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 
 	memset(out, 0, sizeof(*out));
 	out->inflation = NAN;
-	begin_run(r, s);
+	begin_run(r, s, LAP_CLIENT);
 	end = add_ticks(cycles_read(clock), goal->warmup_ticks);
 	r->wait->err->stage = "warm-up";
 	if (s->warmup && call_loop(r, loops, LAP_CLIENT, kept_record(s), clock, s->warmup,
@@ -250,7 +201,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	}
 	r->wait->err->stage = "run";
 	out->warmup = first = r->laps;
-	r->lost = 0;
+	count_none_lost(r);
 	out->start = cycles_read(clock);
 	end = goal->run_ticks ? add_ticks(out->start, goal->run_ticks) : UINT64_MAX;
 	end = end < goal->timeout_tick ? end : goal->timeout_tick;
@@ -263,6 +214,7 @@ void laps_run_client(struct lap_run *r, struct lap_store *s, const struct lap_lo
 		run_intervals(r, s, loops, clock, goal->interval, first, first + laps, end);
 	else
 		call_loop(r, loops, LAP_CLIENT, main_record(s), clock, first + laps, end);
+	laps_wait_for_late(r);
 	out->full = goal->run_ticks && r->laps - first == room;
 }
 
@@ -278,13 +230,15 @@ void laps_run_server(struct lap_run *r, struct lap_store *s, const struct lap_lo
 	uint64_t kept = s->histogram ? laps_kept_by_server(s) : s->kept + s->warmup;
 	uint64_t all = goal->laps == UINT64_MAX ? UINT64_MAX : goal->laps + s->warmup;
 
-	begin_run(r, s);
+	begin_run(r, s, LAP_SERVER);
+	r->loss.bound = s->histogram ? UINT64_MAX : kept;
 	if (call_loop(r, loops, LAP_SERVER, kept_record(s), clock, kept < all ? kept : all,
 		      goal->timeout_tick) || !s->histogram)
 		return;
 	if (r->laps < kept || r->laps >= all)
 		return;
-	r->before = r->post[r->laps - 1];
+	if (r->laps == kept && !(r->post[kept - 1] & LAP_LOST))
+		r->before = r->post[kept - 1];
 	call_loop(r, loops, LAP_SERVER, main_record(s), clock, all, goal->timeout_tick);
 }
 

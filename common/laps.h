@@ -46,7 +46,9 @@ struct lap_goal {
 struct lap_result {
 	uint64_t size;
 	uint64_t warmup, laps;  /* done; laps without the warm-up */
-	uint64_t samples, lost;
+	uint64_t samples;
+	uint64_t lost, late;    /* laps whose answer never came; whose came when they were given up */
+	uint64_t warmup_missed; /* server: warm-up laps whose message never came */
 	uint64_t first_exchange; /* 0: none */
 	uint64_t *sample;       /* in the store; NULL with a histogram */
 	uint64_t *to_seen, *gap; /* --detail: post to seen and poll gap by sample; or NULL */
@@ -87,6 +89,15 @@ int laps_result_client(struct lap_run *r, struct lap_store *s, struct lap_result
 		       struct error *err);
 int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, uint64_t warmup,
 		       struct lap_result *out, struct error *err);
+
+/*
+ * laps_lost.c, when wait->end was WAIT_LOST. The client gives up its lap: 0, or -1 with wait->end. The
+ * server's goes on from the message that came; arrays have room for laps below @last.
+ */
+int laps_give_up(struct lap_run *r, enum lap_record record);
+void laps_skip(struct lap_run *r, enum lap_record record, uint64_t last);
+/* The client, after its last lap: answers to those that it gave up. */
+void laps_wait_for_late(struct lap_run *r);
 
 /* Records that a post failed; returns -1. */
 int lap_post_failed(struct lap_run *r, int rc, uint64_t lap);

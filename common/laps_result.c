@@ -74,6 +74,7 @@ static int summarise(struct lap_run *r, struct lap_store *s, uint64_t stamps, ui
 	if (stamps >= 2 && !(r->post[0] & LAP_LOST))
 		out->first_exchange = first_exchange(r, s);
 	out->lost = r->lost;
+	out->late = r->late;
 	if (s->histogram) {
 		out->samples = s->histogram->count;
 		rc = out->samples ? histogram_summarise(s->histogram, &out->stats) : 0;
@@ -135,11 +136,26 @@ static int count_kept(struct lap_run *r, struct lap_store *s, uint64_t stamps, u
 		return -ENOMEM;
 	histogram_init(early);
 	for (uint64_t k = warmup; kept && k < kept - 1; k++)
-		histogram_add(early, lap_difference(r, r->post[k], r->post[k + 1]));
+		if (!(r->post[k] & LAP_LOST))
+			histogram_add(early, lap_difference(r, r->post[k],
+							    r->post[k + 1] & ~LAP_LOST));
 	histogram_merge(early, s->histogram);
 	*s->histogram = *early;
 	free(early);
 	return 0;
+}
+
+/* Laps of [from, to) that were kept, and whose message never came. */
+static uint64_t count_missed(const struct lap_run *r, const struct lap_store *s, uint64_t from,
+			     uint64_t to)
+{
+	uint64_t n = 0;
+
+	if (s->histogram && to > laps_kept_by_server(s))
+		to = laps_kept_by_server(s);
+	for (; from < to; from++)
+		n += r->post[from] == LAP_LOST;
+	return n;
 }
 
 int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, uint64_t warmup,
@@ -150,7 +166,9 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 	memset(out, 0, sizeof(*out));
 	out->inflation = NAN;
 	out->warmup = warmup;
-	out->laps = stamps > warmup ? stamps - warmup : 0;
+	out->warmup_missed = count_missed(r, s, 0, warmup < stamps ? warmup : stamps);
+	out->laps = stamps > warmup ? stamps - warmup - count_missed(r, s, warmup, stamps) -
+				      r->missed : 0;
 	/* Between its answers lies what the client did between its laps; a passive one has none. */
 	if (s->paced || !r->laps)
 		return 0;

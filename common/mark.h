@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define MARK_FACTOR 0x9e3779b97f4a7c15ull /* odd */
+#define MARK_INVERSE 0xf1de83e19937733dull /* times the factor: 1 */
 
 struct mark {
 	size_t word;          /* offset of the aligned word in the message */
@@ -41,6 +42,18 @@ static inline struct mark mark_of_size(size_t size)
 static inline uint64_t mark_word(const struct mark *m, uint64_t lap)
 {
 	return htobe64((lap * MARK_FACTOR) << m->shift) & m->mask;
+}
+
+/*
+ * How many numbers the mark of @word is ahead of @lap's, or, below 0, behind it: a mark of w bytes
+ * tells numbers apart that are less than half of 2^8w from each other.
+ */
+static inline int64_t mark_ahead(const struct mark *m, uint64_t word, uint64_t lap)
+{
+	uint64_t number = (be64toh(word & m->mask) >> m->shift) * MARK_INVERSE;
+	unsigned int unused = 64 - 8 * m->width;
+
+	return (int64_t)((number - lap) << unused) >> unused;
 }
 
 /*

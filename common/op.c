@@ -86,6 +86,11 @@ enum op_kind op_choose(enum op_family family, const struct settings *s)
 	}
 }
 
+enum op_kind op_of_laps(enum op_kind kind, enum transport t)
+{
+	return kind == OP_SEND && transport_loses(t) ? OP_SEND_IMM : kind;
+}
+
 static const struct {
 	const char *name;
 	enum ibv_qp_type type;

@@ -41,6 +41,8 @@ struct op {
 
 const struct op *op_get(enum op_kind kind);
 enum op_kind op_choose(enum op_family family, const struct settings *s);
+/* The one of a lap: where messages may be lost a SEND says its number in its immediate data. */
+enum op_kind op_of_laps(enum op_kind kind, enum transport t);
 
 const char *transport_name(enum transport t);
 enum ibv_qp_type transport_qp_type(enum transport t);

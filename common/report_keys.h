@@ -68,7 +68,8 @@
 	"   (its number), seconds (since the first measured lap; null on the server)),\n"         \
 	"   run (of its size, from 1),\n"                                                          \
 	"   modes (null, or the two clusters of a bimodal run: median_usec, median_cycles, share),\n" \
-	"   lost (laps whose answer never came, on UC and UD), loaded (under --load), load_gbit_s\n" \
+	"   lost (laps whose answer never came, on UC and UD), late (whose answer came when the\n" \
+	"   lap had been given up; no samples, and not lost), loaded (under --load), load_gbit_s\n" \
 	"   (as carried beside the ping-pong)\n"                                                   \
 	" floor, with --floor: stamp_ns, poll_ns (a poll that finds nothing), post_ns (of the first\n" \
 	"   size, on a queue pair connected to itself; on a software device that is the transfer),\n" \

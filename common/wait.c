@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "wait.h"
 
+#include "endpoint.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -179,13 +181,24 @@ int wait_sleep(struct wait *w, int ms)
 	return p[0].revents ? take_message(w, w->control) : 0;
 }
 
-/* --events: spin, then arm the CQ, poll once more, then sleep. */
+/* 0 or an errno value. */
+static int arm(const struct wait_slow *s)
+{
+	int rc = ibv_req_notify_cq(s->cq, 0);
+
+	for (unsigned int i = 0; !rc && i < s->group_count; i++)
+		if (s->groups[i].recv != s->cq)
+			rc = ibv_req_notify_cq(s->groups[i].recv, 0);
+	return rc;
+}
+
+/* --events: spin, then arm the CQs, poll once more, then sleep. */
 static int look_asleep(struct wait *w, struct wait_slow *s)
 {
 	if (!s->armed && now_ns() - s->start < w->spin_ns)
 		return 0;
 	if (!s->armed) {
-		int rc = ibv_req_notify_cq(s->cq, 0);
+		int rc = arm(s);
 
 		if (rc) {
 			error_set(w->err, EXIT_FAILED, rc, "ibv_req_notify_cq");

@@ -27,6 +27,8 @@ enum wait_end {
 	WAIT_FAILED,    /* the error says why */
 };
 
+struct endpoint_cqs;
+
 struct wait {
 	struct control *control;   /* NULL: none is looked at */
 	struct control **others;   /* of more peers, or NULL */
@@ -55,7 +57,9 @@ void wait_init(struct wait *w);
 struct wait_slow {
 	uint64_t start, next, step; /* ns */
 	struct ibv_cq *cq;          /* that is polled, or NULL: memory is */
-	bool armed;                 /* the CQ will send an event */
+	const struct endpoint_cqs *groups; /* whose receive CQs are polled as well, or NULL */
+	unsigned int group_count;
+	bool armed;                 /* the CQs will send an event */
 };
 
 /* Called every w->spins polls, the first time with start 0: 0 go on, -1: see w->end. */

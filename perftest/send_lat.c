@@ -16,7 +16,18 @@ LAP_INLINE int send_server(struct lap_run *r, enum lap_record record, enum clock
 	return pingpong_server(r, SEE_COMPLETION, record, clock);
 }
 
+LAP_INLINE int lossy_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
+{
+	return pingpong_client(r, SEE_LOSSY_COMPLETION, record, clock);
+}
+
+LAP_INLINE int lossy_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
+{
+	return pingpong_server(r, SEE_LOSSY_COMPLETION, record, clock);
+}
+
 BENCH_LAP_LOOPS(send_loops, send_client, send_server)
+BENCH_LAP_LOOPS(lossy_loops, lossy_client, lossy_server)
 
 static const char *const sections[] = {
 	"EXAMPLES",
@@ -40,6 +51,7 @@ static const struct bench_program program = {
 	.family = FAMILY_SEND,
 	.latency_kind = LATENCY_HALF_RTT,
 	.loops = &send_loops,
+	.lossy_loops = &lossy_loops,
 };
 
 int main(int argc, char **argv)

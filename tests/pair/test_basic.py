@@ -208,7 +208,7 @@ def few_laps():
 LATENCY = {f"{k}_{unit}": (float, int, type(None)) for unit in ("usec", "cycles")
            for k in ("first_exchange", "min", "median", "mean", "stdev", "p90", "p99", "p99_9", "p99_99",
                      "max")}
-LATENCY.update(run=int, lost=int, loaded=bool, interval_inflation=(float, type(None)), modes=(list, type(None)),
+LATENCY.update(run=int, lost=int, late=int, loaded=bool, interval_inflation=(float, type(None)), modes=(list, type(None)),
                worst=(list, type(None)), load_gbit_s=(float, type(None)))
 LATENCY.update(size=int, iterations=int, samples=int, latency_kind=str, max_at=int,
                write_in_order=(bool, type(None)), median_ci95_usec=(list, type(None)),

@@ -138,12 +138,30 @@ static void test_first(void **state)
 	}
 }
 
+/* How far two marks are apart, for each width, over the end of its numbers. */
+static void test_ahead(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 4, 8, 24, 27, 4096 };
+	static const uint64_t laps[] = { 0, 1, 255, 256, 65535, 0xffffffff, UINT64_MAX - 3 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t k = 0; k < COUNT(laps); k++)
+			for (int64_t ahead = -128; ahead < 128; ahead++) {
+				struct mark m = mark_of_size(sizes[i]);
+				uint64_t word = mark_word(&m, laps[k] + (uint64_t)ahead) | ~m.mask;
+
+				assert_int_equal(mark_ahead(&m, word, laps[k]), ahead);
+			}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_place), cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_golden), cmocka_unit_test(test_last_byte_changes),
 		cmocka_unit_test(test_first),
+		cmocka_unit_test(test_ahead),
 	};
 
 	return cmocka_run_group_tests_name("mark", tests, NULL, NULL);

@@ -7,7 +7,7 @@
 static const char *const figures[] = { "first_exchange", "min", "median", "median_ci95", "mean",
 				       "stdev", "p90", "p99", "p99_9", "p99_99", "max" };
 static const char *const others[] = { "size", "iterations", "samples", "warmup", "latency_kind",
-				      "write_in_order", "max_at", "lost", "loaded",
+				      "write_in_order", "max_at", "lost", "late", "loaded",
 				      "load_gbit_s", "interval_inflation", "modes", "worst",
 				      "run" };
 
