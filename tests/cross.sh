@@ -13,7 +13,8 @@ set -u
 # file is not there is passed over.
 pure="units samples stats histogram cycles calibration error frame golden plan options
 	option_misuse option_json option_text gid candidate candidate_json address mark laps
-	laps_end report report_json device memory"
+	laps_end report report_json device memory dump listing expect op
+	option_codec"
 packages="libc6 libgcc-s1 libjansson4 libjansson-dev libcmocka0 libcmocka-dev libibverbs1
 	libibverbs-dev librdmacm1 librdmacm-dev libnl-3-200 libnl-route-3-200"
 
@@ -89,10 +90,10 @@ compile_only()
 make_target()
 {
 	if [ "$arch" = generic ]; then
-		make -s B="$out" CFLAGS="-O2 -g -DCYCLES_NO_COUNTER" "$@"
+		make -s B="$out" CFLAGS="-O1 -DCYCLES_NO_COUNTER" "$@"
 	else
 		make -s B="$out" CC="$triple-gcc" AR="$triple-ar" \
-			CFLAGS="-O2 -g -idirafter $cache/sys/usr/include" \
+			CFLAGS="-O1 -idirafter $cache/sys/usr/include" \
 			LDFLAGS="-L$cache/sys/usr/lib/$libdir -Wl,-rpath-link,$cache/sys/usr/lib/$libdir:$cache/sys/lib/$libdir -Wl,--as-needed" \
 			"$@"
 	fi
