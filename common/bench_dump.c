@@ -15,6 +15,7 @@
 struct bench_dumped {
 	struct dump_series *series;
 	unsigned int count;
+	unsigned int own; /* of this end, of the run that has just ended: number + 1; 0: none */
 };
 
 static struct dump_series *add_series(struct bench *b)
@@ -32,6 +33,17 @@ static struct dump_series *add_series(struct bench *b)
 	d->series = grown;
 	memset(&grown[d->count], 0, sizeof(*grown));
 	return &grown[d->count++];
+}
+
+static void free_columns(const struct dump_series *s)
+{
+	for (int c = 0; c < DUMP_COLUMNS; c++)
+		free((void *)(uintptr_t)s->v[c]);
+}
+
+static void drop_last(struct bench_dumped *d)
+{
+	free_columns(&d->series[--d->count]);
 }
 
 static int copy_column(struct bench *b, struct dump_series *s, enum dump_column column,
@@ -61,6 +73,7 @@ int bench_dump_keep(struct bench *b, const struct lap_run *r, uint64_t size, uin
 	s = add_series(b);
 	if (!s)
 		return -1;
+	b->dumped->own = b->dumped->count;
 	s->role = b->server ? DUMP_SERVER : DUMP_CLIENT;
 	s->kind = bench_kind(b);
 	s->size = size;
@@ -77,13 +90,17 @@ int bench_dump_keep(struct bench *b, const struct lap_run *r, uint64_t size, uin
 	return copy_column(b, s, DUMP_GAP, r->gap, laps);
 }
 
-/* The last series that this end has, if it is of this run. */
-static const struct dump_series *last_series(const struct bench *b)
+/* Once: what this end has of the run that has just ended; a passive one has nothing. */
+static struct dump_series take_own(struct bench *b)
 {
-	static const struct dump_series none;
-	const struct bench_dumped *d = b->dumped;
+	struct bench_dumped *d = b->dumped;
+	struct dump_series own = { 0 };
 
-	return d && d->count ? &d->series[d->count - 1] : &none;
+	if (d && d->own)
+		own = d->series[d->own - 1];
+	if (d)
+		d->own = 0;
+	return own;
 }
 
 /* Column by column behind one frame. */
@@ -127,41 +144,45 @@ static int recv_column(struct bench *b, struct dump_series *s, enum dump_column 
 	return control_recv_values(&b->control, to, (uint64_t)n, STAGE_NS, b->err);
 }
 
+/* What the peer says of its laps before their columns come. */
+static int take_head(struct bench *b, json_t *m, uint64_t size, struct dump_series *s)
+{
+	json_int_t laps = json_integer_value(json_object_get(m, "laps"));
+	json_int_t warmup = json_integer_value(json_object_get(m, "warmup"));
+
+	if (laps < 0 || (uint64_t)laps > STAMPS_MAX || warmup < 0 || warmup > laps ||
+	    json_integer_value(json_object_get(m, "bits")) != 64)
+		return error_set(b->err, EXIT_PEER, EPROTO, "the peer's samples make no sense");
+	s->role = b->server ? DUMP_CLIENT : DUMP_SERVER;
+	s->kind = bench_kind(b);
+	s->size = size;
+	s->run = b->run;
+	s->laps = (uint64_t)laps;
+	s->warmup = (uint64_t)warmup;
+	s->ends_seen = json_is_true(json_object_get(m, "ends_seen"));
+	return 0;
+}
+
 static int recv_series(struct bench *b, uint64_t size)
 {
 	json_t *m = control_recv(&b->control, "samples", deadline_in(STAGE_NS), b->err), *columns;
-	json_int_t laps = json_integer_value(json_object_get(m, "laps"));
-	json_int_t warmup = json_integer_value(json_object_get(m, "warmup"));
-	struct dump_series *s;
-	int rc = 0;
+	struct dump_series *s = m ? add_series(b) : NULL;
+	int rc = s ? take_head(b, m, size, s) : -1;
 
-	if (!m)
-		return -1;
-	s = add_series(b);
 	columns = json_object_get(m, "columns");
-	if (s && (laps < 0 || (uint64_t)laps > STAMPS_MAX || warmup < 0 || warmup > laps ||
-		  json_integer_value(json_object_get(m, "bits")) != 64))
-		rc = error_set(b->err, EXIT_PEER, EPROTO, "the peer's samples make no sense");
-	if (s && !rc) {
-		s->role = b->server ? DUMP_CLIENT : DUMP_SERVER;
-		s->kind = bench_kind(b);
-		s->size = size;
-		s->run = b->run;
-		s->laps = (uint64_t)laps;
-		s->warmup = (uint64_t)warmup;
-		s->ends_seen = json_is_true(json_object_get(m, "ends_seen"));
-	}
-	for (int c = 0; s && !rc && c < DUMP_COLUMNS; c++)
+	for (int c = 0; !rc && c < DUMP_COLUMNS; c++)
 		rc = recv_column(b, s, c, json_object_get(columns, dump_column_name(c)));
+	/* A passive end has no laps, and no place in the file; nor has what did not come whole. */
+	if (s && (rc || !s->laps))
+		drop_last(b->dumped);
 	json_decref(m);
-	return s ? rc : -1;
+	return rc;
 }
 
 /* The client's first, so that never both wait for the other to read. */
 int bench_dump_exchange(struct bench *b, uint64_t size)
 {
-	/* What the other one sends becomes the last series. */
-	struct dump_series ours = *last_series(b);
+	struct dump_series ours = take_own(b);
 	bool first = !b->server;
 	int rc = 0;
 
@@ -207,8 +228,7 @@ void bench_dump_close(struct bench *b)
 	struct bench_dumped *d = b->dumped;
 
 	for (unsigned int i = 0; d && i < d->count; i++)
-		for (int c = 0; c < DUMP_COLUMNS; c++)
-			free((void *)(uintptr_t)d->series[i].v[c]);
+		free_columns(&d->series[i]);
 	free(d ? d->series : NULL);
 	free(d);
 	b->dumped = NULL;
