@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The latency programs where messages are lost, late or doubled: what is counted, and that no answer is
 taken for another lap's; what --verify finds of one planted bit, in what is sent and in what is fetched."""
+import glob
 import json
 import os
 import re
@@ -93,6 +94,36 @@ def all_late():
     equal("laps, samples, lost, late", counts(cd), (8, 0, 0, 8))
 
 
+@case("--mcast: a lap that one of two receivers answers late is late, and that receiver's messages all count")
+def late_receiver():
+    need_softverbs(BASE)
+    late = BASE + "+steps(20:300ms|21:0),complete=post"
+    servers = [server("--bind", "127.0.0.1", program="send_lat", spec=BASE)]
+    servers.append(server("--bind", "127.0.0.2", port=servers[0].port, program="send_lat", spec=late))
+    c = client(servers[0], *CALM, "--transport", "UD", "--mcast", "--json", host="127.0.0.1,127.0.0.2",
+               program="send_lat", spec=BASE)
+    for p in c, *servers:
+        equal(f"exit code of {p}", p.wait(), 0)
+    doc = json.loads(c.out)
+    equal("laps, samples, lost, late", counts(doc), (LAPS, LAPS - 1, 0, 1))
+    equal("receivers", [(r["received"], r["lost"]) for r in doc["receivers"]], [(LAPS, 0)] * 2)
+    no_false_sample(doc)
+
+
+@case("--mcast: a message that one of two receivers never had is lost there, and its lap")
+def lost_receiver():
+    need_softverbs("soft0")
+    servers = [server("--bind", "127.0.0.1", program="send_lat", spec="soft0")]
+    servers.append(server("--bind", "127.0.0.2", port=servers[0].port, program="send_lat", spec="soft0:drop=1@20"))
+    c = client(servers[0], *CALM, "--transport", "UD", "--mcast", "--json", host="127.0.0.1,127.0.0.2",
+               program="send_lat", spec="soft0:drop=1@40")
+    for p in c, *servers:
+        equal(f"exit code of {p}", p.wait(), 0)
+    doc = json.loads(c.out)
+    equal("laps, samples, lost, late", counts(doc), (LAPS, LAPS - 2, 2, 0))
+    equal("receivers", [(r["received"], r["lost"]) for r in doc["receivers"]], [(LAPS - 1, 1)] * 2)
+
+
 @case("late in the warm-up: no part of what is measured")
 def late_in_warmup():
     late = BASE + "+steps(5:300ms|6:0),complete=post"
@@ -124,6 +155,32 @@ def groups(args, who):
     s, _c, _sd, cd = ends("send_lat", *CALM, *SPLIT, *args, **specs)
     has("queues", s.err, "the completion queues are 3,")
     equal("laps, samples, lost, late", counts(cd), (LAPS, LAPS - 1, 1, 0))
+
+
+def dropped(path):
+    """How many messages the device of one process dropped, from its trace."""
+    n = 0
+    for name in glob.glob(path + ".*"):
+        with open(name) as f:
+            n += sum(s.startswith("fault ") and "kind=drop" in s for s in f)
+    return n
+
+
+@table("{0} {1}: a tenth of all messages lost, at both ends",
+       [("send_lat", ["--transport", "UD", "-q", 3]), ("send_lat", ["--transport", "UC", *SPLIT]),
+        ("rdma_lat", ["--transport", "UC", "-q", 3, "-s", 9]), ("rdma_lat", ["--transport", "UC", "--imm", "-e"])])
+def at_random(program, args):
+    with tempfile.TemporaryDirectory() as where:
+        traces = [os.path.join(where, name) for name in ("server", "client")]
+        specs = [f"soft0:max_cqe=1000,drop=0.1,seed={i},trace={t}" for i, t in enumerate(traces)]
+        if args[-6:] == SPLIT:
+            specs = [s.replace("1000", "10") for s in specs]
+        _s, _c, sd, cd = ends(program, *CALM, *args, server_spec=specs[0], client_spec=specs[1])
+        messages, answers = dropped(traces[1]), dropped(traces[0])
+    true(f"{messages} messages and {answers} answers were dropped", messages and answers)
+    lost = messages + answers
+    equal("laps, samples, lost, late", counts(cd), (LAPS, LAPS - lost, lost, 0))
+    equal("laps of the server", result(sd)["iterations"], LAPS - messages)
 
 
 # What the server loses by a message that never came, and by an answer: samples.
