@@ -13,7 +13,7 @@ import lib
 from read import Bad
 
 WIDTH, HEIGHT = 1200, 800
-LEFT, RIGHT, TOP, BOTTOM = 0.1, 0.975, 0.845, 0.095  # the frame, in shares of the picture
+LEFT, RIGHT, TOP, BOTTOM = 0.115, 0.962, 0.845, 0.105  # the frame, in shares of the picture
 TERMINALS = {
     ".svg": f"set terminal svg size {WIDTH},{HEIGHT} noenhanced font 'sans-serif,17' background '#ffffff'",
     ".png": f"set terminal pngcairo size {WIDTH},{HEIGHT} noenhanced font 'sans-serif,12.5' background '#ffffff'",
@@ -156,8 +156,8 @@ class Script:
                  f"set tmargin at screen {top:g}", f"set bmargin at screen {bottom:g}")
 
     def axes(self, x, y, xlabel, ylabel):
-        self.add(*x.commands("x"), *y.commands("y"), f"set xlabel {quote(xlabel)} noenhanced offset 0,0.2",
-                 f"set label 99 {quote(ylabel)} at screen 0.017,{self.middle:g} center rotate noenhanced")
+        self.add(*x.commands("x"), *y.commands("y"), f"set xlabel {quote(xlabel)} noenhanced offset 0,0.5",
+                 f"set label 99 {quote(ylabel)} at screen 0.014,{self.middle:g} center rotate noenhanced")
 
     def legend(self, entries, at=0.862):
         """Rows of marks and texts from screen height @at on; how high they are. An entry: a text and what

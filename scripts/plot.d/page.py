@@ -9,10 +9,11 @@ STYLE = """
 body { font: 16px/1.45 sans-serif; color: #111; max-width: 76rem; margin: 0 auto; padding: 0 1rem 3rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #bbb; }
 .wide, figure { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
+table { border-collapse: collapse; font-size: .85rem; }
+th, td { padding: .25rem .45rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 td.long { white-space: normal; text-align: left; overflow-wrap: anywhere; }
+td.long:first-child { overflow-wrap: normal; white-space: nowrap; }
 figure svg { width: 100%; min-width: 44rem; height: auto; } figcaption { font-size: .9rem; color: #444; }
 .note { background: #fff4d6; border-left: 4px solid #d9a400; padding: .5rem .8rem; }
 .bad { color: #a00; } dt { font-weight: bold; } dd { margin: 0 0 .5rem 1.5rem; }
