@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The latency programs where messages are lost, late or doubled: what is counted, and that no answer is
 taken for another lap's; what --verify finds of one planted bit, in what is sent and in what is fetched."""
+import functools
 import glob
 import json
 import os
@@ -9,7 +10,8 @@ import re
 import subprocess
 import tempfile
 
-from pair import BUILD, case, client, equal, has, hasnt, main, need_softverbs, one_message, server, table, true
+from pair import (BUILD, Fail, case, client, end_all, equal, has, hasnt, main, need_softverbs, one_message,
+                  server, table, true)
 
 LAPS = 60
 CALM = ["-n", LAPS, "--warmup", 0, "--allow-loss"]
@@ -50,7 +52,21 @@ def no_false_sample(doc):
     true(f"the shortest sample, {least:.1f} usec", least >= WAY * 0.99)
 
 
-# ---- late
+def calm(function):
+    """A busy machine can hold up an end for so long that one more answer is late: such a run is made
+    again. What is broken fails each time."""
+    @functools.wraps(function)
+    def again(*args):
+        for _ in range(2):
+            try:
+                return function(*args)
+            except Fail:
+                end_all()
+        return function(*args)
+    return again
+
+
+# ---- late; 375 ms are as far from the 250 of a lap as from those of the next one, behind it
 
 LATE = [("send_lat", ["--transport", "UC"]), ("send_lat", ["--transport", "UD"]),
         ("send_lat", ["--transport", "UD", "-e"]), ("send_lat", ["--transport", "UD", "-q", 3]),
@@ -61,8 +77,9 @@ LATE = [("send_lat", ["--transport", "UC"]), ("send_lat", ["--transport", "UD"])
 
 
 @table("{0} {1}: an answer that comes late is no other lap's, and not lost", LATE)
+@calm
 def late_answer(program, args):
-    late = BASE + "+steps(20:300ms|21:0),complete=post"
+    late = BASE + "+steps(20:375ms|21:0),complete=post"
     s, c, sd, cd = ends(program, *CALM, *args, client_spec=BASE, server_spec=late)
     equal("laps, samples, lost, late", counts(cd), (LAPS, LAPS - 1, 0, 1))
     equal("lost, late, as the server knows", counts(sd)[2:], (0, 1))
@@ -72,14 +89,16 @@ def late_answer(program, args):
 
 
 @table("{0} {1}: a message that comes late", [LATE[1], LATE[7]])
+@calm
 def late_message(program, args):
-    late = BASE + "+steps(20:300ms|21:0),complete=post"
+    late = BASE + "+steps(20:375ms|21:0),complete=post"
     _s, _c, _sd, cd = ends(program, *CALM, *args, client_spec=late, server_spec=BASE)
     equal("laps, samples, lost, late", counts(cd), (LAPS, LAPS - 1, 0, 1))
     no_false_sample(cd)
 
 
 @case("three answers late at once: the one that is awaited is a sample, the others are late")
+@calm
 def very_late():
     late = BASE + "+steps(20:700ms|21:0),complete=post"
     _s, _c, _sd, cd = ends("send_lat", *CALM, "--transport", "UC", client_spec=BASE, server_spec=late)
@@ -88,6 +107,7 @@ def very_late():
 
 
 @case("all answers later than a lap waits: none is lost, the last ones are waited for")
+@calm
 def all_late():
     late = "soft0:delay=600ms,complete=post"
     _s, _c, _sd, cd = ends("send_lat", "-n", 8, "--warmup", 0, "--transport", "UC", server_spec=late)
@@ -95,9 +115,10 @@ def all_late():
 
 
 @case("--mcast: a lap that one of two receivers answers late is late, and that receiver's messages all count")
+@calm
 def late_receiver():
     need_softverbs(BASE)
-    late = BASE + "+steps(20:300ms|21:0),complete=post"
+    late = BASE + "+steps(20:375ms|21:0),complete=post"
     servers = [server("--bind", "127.0.0.1", program="send_lat", spec=BASE)]
     servers.append(server("--bind", "127.0.0.2", port=servers[0].port, program="send_lat", spec=late))
     c = client(servers[0], *CALM, "--transport", "UD", "--mcast", "--json", host="127.0.0.1,127.0.0.2",
@@ -111,6 +132,7 @@ def late_receiver():
 
 
 @case("--mcast: a message that one of two receivers never had is lost there, and its lap")
+@calm
 def lost_receiver():
     need_softverbs("soft0")
     servers = [server("--bind", "127.0.0.1", program="send_lat", spec="soft0")]
@@ -125,13 +147,15 @@ def lost_receiver():
 
 
 @case("late in the warm-up: no part of what is measured")
+@calm
 def late_in_warmup():
-    late = BASE + "+steps(5:300ms|6:0),complete=post"
+    late = BASE + "+steps(5:375ms|6:0),complete=post"
     _s, _c, _sd, cd = ends("send_lat", "-n", 30, "--warmup", 10, "--transport", "UD", server_spec=late)
     equal("samples, lost, late", counts(cd)[1:], (30, 0, 0))
 
 
 @table("{0} {1}: messages of the {2} come twice", [(*LATE[0], "client"), (*LATE[1], "server"), (*LATE[5], "server")])
+@calm
 def doubled(program, args, who):
     specs = {f"{who}_spec": BASE + ",dup=1@20|1@40"}
     _s, _c, sd, cd = ends(program, *CALM, *args, **{"client_spec": BASE, "server_spec": BASE, **specs})
@@ -150,6 +174,7 @@ GROUPS = "soft0:max_cqe=10"
 @table("send_lat {0} -q 6 on three groups of completion queues, a message of the {1} lost: one lap lost",
        [(["--transport", "UD"], "server"), (["--transport", "UD"], "client"), (["--transport", "UC", "-e"], "server"),
         (["--transport", "UD", "-e"], "client")])
+@calm
 def groups(args, who):
     specs = {"client_spec": GROUPS, "server_spec": GROUPS, f"{who}_spec": GROUPS + ",drop=1@20"}
     s, _c, _sd, cd = ends("send_lat", *CALM, *SPLIT, *args, **specs)
@@ -169,6 +194,7 @@ def dropped(path):
 @table("{0} {1}: a tenth of all messages lost, at both ends",
        [("send_lat", ["--transport", "UD", "-q", 3]), ("send_lat", ["--transport", "UC", *SPLIT]),
         ("rdma_lat", ["--transport", "UC", "-q", 3, "-s", 9]), ("rdma_lat", ["--transport", "UC", "--imm", "-e"])])
+@calm
 def at_random(program, args):
     with tempfile.TemporaryDirectory() as where:
         traces = [os.path.join(where, name) for name in ("server", "client")]
@@ -188,6 +214,7 @@ SERVER = [(p, a, who) for p, a in (LATE[1], LATE[4], LATE[7]) for who in ("clien
 
 
 @table("{0} {1}, a message of the {2} lost: the client's wait is no sample of the server", SERVER)
+@calm
 def server_samples(program, args, who):
     drop = {f"{who}_spec": "soft0:drop=1@20"}
     _s, _c, sd, cd = ends(program, *CALM, *args, **drop)
@@ -198,10 +225,10 @@ def server_samples(program, args, who):
     true(f"the longest sample of the server, {most:.0f} usec", most < 124e3)
 
 
-@table("{0} {1} -D, a message of the {2} lost: nor is it in the server's histogram", SERVER[::2] + SERVER[1:2])
+@table("{0} {1} -D, a message of the {2} lost: nor is it in the server's histogram", [SERVER[0], SERVER[1], SERVER[4]])
+@calm
 def server_histogram(program, args, who):
     drop = {f"{who}_spec": "soft0:delay=1ms,drop=1@20|1@40"}
-    args = [a for a in args if a != "--detail"]
     _s, _c, sd, cd = ends(program, "-D", "2s", "--warmup", 2, "--allow-loss", *args, **drop)
     equal("lost", (counts(cd)[2], counts(sd)[2]), (2, 2))
     laps = counts(cd)[0] - (2 if who == "client" else 0)
@@ -212,6 +239,7 @@ def server_histogram(program, args, who):
 
 
 @case("after a loss lap k is lap k at both ends: in a dump the same laps of both are left out")
+@calm
 def aligned():
     need_softverbs()
     with tempfile.TemporaryDirectory() as where:
@@ -223,6 +251,7 @@ def aligned():
 
 
 @table("{0} {1} --verify: a lost message is lost, and nothing differs", [LATE[1], LATE[7]])
+@calm
 def verified(program, args):
     for who in "client", "server":
         _s, c, _sd, _cd = ends(program, "-n", LAPS, "--warmup", 0, "-s", 64, "--verify", *args, codes=(5, 5),
@@ -249,7 +278,8 @@ def flipped_read(program, args, n):
     equal("bits that differ", want ^ got, 1)
 
 
-ATOMIC = [("atomic_lat", []), ("atomic_lat", ["-A", "cmp-swap"]), ("atomic_bw", []), ("atomic_bw", ["-A", "cmp-swap"])]
+SWAP = ["-A", "cmp-swap"]
+ATOMIC = [("atomic_lat", []), ("atomic_lat", SWAP), ("atomic_bw", []), ("atomic_bw", SWAP)]
 
 
 @table("{0} {1} --verify finds one flipped bit", ATOMIC)
