@@ -6,23 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correlate.h"
+#include "periods_lag.h"
 
-#define STANDS_OUT 8.0	 /* deviations of the autocorrelation's noise */
-#define WEAKEST	   0.01	 /* autocorrelation that is worth a word */
-#define PHASES	   1024	 /* at most, of a folded period */
-#define ENOUGH	   16384 /* samples for a median */
-
-/* The series by lap or by time, and its autocorrelation. */
-struct layout {
-	bool by_lap;
-	size_t n;      /* laps or bins */
-	double bin;    /* ticks; by lap: 0 */
-	double *v, *r; /* v[n], r[lags] */
-	size_t lags;
-	double noise;	    /* deviation of r where nothing is */
-	double lag, height; /* what was found; lag 0: nothing */
-};
+#define SAME   0.15  /* between lags by lap and by time */
+#define PHASES 1024  /* at most, of a folded period */
+#define ENOUGH 16384 /* samples for a median */
 
 /* Scratch and input of one search. */
 struct search {
@@ -55,145 +43,6 @@ static void lay_out(const struct search *s, struct layout *l)
 		if (at < s->n)
 			l->v[at] += s->excess[i];
 	}
-}
-
-/* A disturbance at a time falls into one of two laps: three bins have it for sure. */
-static void widen(struct layout *l)
-{
-	double before = l->r[0];
-
-	l->noise *= l->r[1] > 0.5 ? 3 : 2;
-	for (size_t i = 1; i + 1 < l->lags; i++) {
-		double now = l->r[i];
-
-		l->r[i] = before + now + l->r[i + 1];
-		before = now;
-	}
-}
-
-/*
- * The first lag at which neighbours are not alike any more, and by its way there the deviation of
- * the noise: of a series without memory it is 1 / sqrt(n).
- */
-static size_t end_of_decay(struct layout *l)
-{
-	double squares = 0.5;
-	size_t lag = 1;
-
-	while (lag + 1 < l->lags && l->r[lag] > l->r[lag + 1] && l->r[lag] > 0) {
-		squares += l->r[lag] * l->r[lag];
-		lag++;
-	}
-	l->noise = sqrt(2 * squares / (double)l->n);
-	return lag;
-}
-
-/* Highest value in [from, to], and where. */
-static size_t highest(const struct layout *l, size_t from, size_t to)
-{
-	size_t at = from;
-
-	for (size_t i = from; i <= to && i < l->lags; i++)
-		if (l->r[i] > l->r[at])
-			at = i;
-	return at;
-}
-
-/* Peaks at twice and three times the lag, valleys between. */
-static bool repeats(const struct layout *l, size_t lag)
-{
-	double height = l->r[lag];
-	size_t near = lag / 16 + 1;
-
-	for (size_t m = 2; m <= 3; m++) {
-		size_t valley = (2 * m - 1) * lag / 2;
-
-		if (m * lag + near >= l->lags)
-			return m > 2;
-		if (l->r[highest(l, m * lag - near, m * lag + near)] < 0.5 * height)
-			return false;
-		if (l->r[valley] > 0.6 * height)
-			return false;
-	}
-	return true;
-}
-
-/* From lag @from on, the smallest one that is nearly as high as the highest. */
-static void find_lag(struct layout *l, size_t from)
-{
-	size_t reach = l->lags;
-	double most;
-
-	l->lag = 0;
-	if (from >= reach)
-		return;
-	most = l->r[highest(l, from, reach - 1)];
-	if (most < fmax(STANDS_OUT * l->noise, WEAKEST))
-		return;
-	for (size_t i = from; i < reach; i++) {
-		size_t top;
-
-		if (l->r[i] < 0.6 * most)
-			continue;
-		top = highest(l, i, i + i / 8 + 1);
-		if (repeats(l, top)) {
-			l->lag = (double)top;
-			l->height = l->r[top];
-			return;
-		}
-		i = top;
-	}
-}
-
-/* Where the top of a peak lies, from its flanks at two thirds of the height. */
-static double parabola(const struct layout *l, size_t top)
-{
-	double a, b = l->r[top], c, bend;
-	size_t w = 1;
-
-	while (w < l->lag / 4 && top > w && top + w + 1 < l->lags && l->r[top - w] > b * 2 / 3 &&
-	       l->r[top + w] > b * 2 / 3)
-		w++;
-	if (top < w || top + w >= l->lags)
-		return (double)top;
-	a = l->r[top - w];
-	c = l->r[top + w];
-	bend = a - 2 * b + c;
-	return (double)top + (bend < 0 ? 0.5 * (double)w * (a - c) / bend : 0);
-}
-
-/* From multiple to multiple, each the double of the one before, the lag becomes more exact. */
-static void refine(struct layout *l)
-{
-	double lag = parabola(l, (size_t)l->lag);
-
-	for (double m = 2; m * lag + 2 < (double)l->lags; m *= 2) {
-		double near = fmin(fmax(lag / 8, 1), 0.45 * lag), at = m * lag;
-		size_t top = highest(l, (size_t)ceil(at - near), (size_t)(at + near));
-
-		if (l->r[top] < 0.4 * l->height)
-			break;
-		lag = parabola(l, top) / m;
-	}
-	l->lag = lag;
-}
-
-static int look(const struct search *s, struct layout *l)
-{
-	size_t from, least = l->by_lap ? 2 : 4;
-	int rc;
-
-	lay_out(s, l);
-	rc = correlate(l->v, s->n, l->r, l->lags);
-	if (rc)
-		return rc;
-	from = end_of_decay(l);
-	if (!l->by_lap)
-		widen(l);
-	find_lag(l, from < least ? least : from);
-	if (l->lag > 0)
-		refine(l);
-	return 0;
 }
 
 /* Phase of each sample, and the mean excess of each phase. */
@@ -253,39 +102,46 @@ static double median_of(double *v, size_t n)
 	return v[kept / 2];
 }
 
+/* Samples that a period hits, and what these and the others have at the median. */
+struct hits {
+	size_t count;
+	double median, rest;
+};
+
 /*
- * Samples over @limit in phases that are raised, or beside one, where a few are hit: the median of
- * theirs less that of all others in *amplitude. Means would have in them what else is late.
+ * Samples over @limit in phases that are raised, or beside one, where a few are hit. Medians, since
+ * means would have in them what else is late. @whole: the excess before it was cut, and before that
+ * of other periods was taken out: a sample may be hit by two.
  */
-static size_t take_hits(const struct search *s, const struct layout *l, const struct fold *f,
-			double limit, const double *whole, bool remove, double *amplitude)
+static struct hits take_hits(const struct search *s, const struct layout *l, const struct fold *f,
+			     double limit, const double *whole, bool remove)
 {
+	struct hits h = { 0 };
+	size_t rest = s->n; /* scratch: hits from its start, the others from its end */
 	double t = 0;
-	size_t hits = 0, rest = s->n; /* scratch: hits from its start, the others from its end */
 
 	for (size_t i = 0; i < s->n; i++) {
 		t += (double)s->length[i];
-		if (s->excess[i] < limit || !raised(f, phase_of(l, f, i, t))) {
+		if (fmin(whole[i], s->cut) < limit || !raised(f, phase_of(l, f, i, t))) {
 			s->scratch[--rest] = whole[i];
 			continue;
 		}
-		s->scratch[hits++] = whole[i];
+		s->scratch[h.count++] = whole[i];
 		if (remove)
 			s->excess[i] = f->base;
 	}
-	if (hits && rest < s->n)
-		*amplitude =
-			median_of(s->scratch, hits) - median_of(s->scratch + rest, s->n - rest);
-	return hits;
+	if (h.count)
+		h.median = median_of(s->scratch, h.count);
+	if (rest < s->n)
+		h.rest = median_of(s->scratch + rest, s->n - rest);
+	return h;
 }
 
-/* @whole: the excess before it was cut. */
 static void describe(const struct search *s, const struct layout *l, const double *whole,
 		     struct period *out)
 {
 	struct fold *f = malloc(sizeof(*f));
-	double amplitude = 0;
-	size_t hits;
+	struct hits h;
 
 	*out = (struct period){ .by_lap = l->by_lap };
 	out->laps = l->by_lap ? l->lag : l->lag * l->bin / s->mean;
@@ -293,50 +149,64 @@ static void describe(const struct search *s, const struct layout *l, const doubl
 	if (!f)
 		return;
 	fold_up(s, l, f);
-	take_hits(s, l, f, f->base + (f->top - f->base) / 2, whole, false, &amplitude);
+	h = take_hits(s, l, f, f->base + (f->top - f->base) / 2, whole, false);
 	/* Half of what a sample that is hit has: from there on it is one. */
-	hits = take_hits(s, l, f, f->base + fmin(amplitude, s->cut) / 2, whole, true, &amplitude);
-	out->amplitude = amplitude;
-	out->share = (double)hits / (double)s->n;
+	h = take_hits(s, l, f, h.rest + fmin(h.median - h.rest, s->cut) / 2, whole, true);
+	out->amplitude = h.count ? h.median - h.rest : 0;
+	out->share = (double)h.count / (double)s->n;
 	free(f);
 }
 
-/* The same period again, or a multiple of it. */
+/* The same period again, or a multiple of it as far as that can be told. */
 static bool known(const struct period *found, size_t count, double ticks)
 {
 	for (size_t i = 0; i < count; i++) {
 		double ratio =
 			ticks > found[i].ticks ? ticks / found[i].ticks : found[i].ticks / ticks;
 
-		if (fabs(ratio - round(ratio)) < 0.02 * ratio)
+		if (fabs(ratio - round(ratio)) < fmin(0.02 * ratio, 0.2))
 			return true;
 	}
 	return false;
 }
 
+/*
+ * The shorter one is taken out first: a long one may be a multiple of it, and has some of what it
+ * hits. When they are the same, the one that lasts; what follows the laps takes whole ones.
+ */
+static const struct layout *first_of(const struct layout l[2])
+{
+	const struct layout *lap = &l[0], *time = &l[1];
+
+	if (!(lap->lag > 0) || !(time->lag > 0))
+		return lap->lag > 0 ? lap : time->lag > 0 ? time : NULL;
+	if (fabs(lap->lag - time->lag) > SAME * time->lag)
+		return lap->lag < time->lag ? lap : time;
+	return fabs(lap->lag - round(lap->lag)) < 0.25 && lap->height > 0.85 * time->height ? lap
+											    : time;
+}
+
 static int find_all(struct search *s, struct layout l[2], const double *whole, struct period *out,
 		    size_t cap, size_t *count)
 {
-	while (*count < cap) {
+	for (size_t looks = 0; looks <= cap && *count < cap; looks++) {
 		const struct layout *best;
 		struct period p;
 
 		for (int i = 0; i < 2; i++) {
-			int rc = look(s, &l[i]);
+			int rc;
 
+			lay_out(s, &l[i]);
+			rc = layout_find(&l[i]);
 			if (rc)
 				return rc;
 		}
-		/* Three bins are summed by time: one and a half stands for as much by lap. */
-		best = l[0].lag > 0 && (!(l[1].lag > 0) || l[0].height > 0.95 * l[1].height)
-			       ? &l[0]
-			       : &l[1];
-		if (!(best->lag > 0))
+		best = first_of(l);
+		if (!best)
 			return 0;
 		describe(s, best, whole, &p);
-		if (known(out, *count, p.ticks) || !(p.amplitude > 0))
-			return 0;
-		out[(*count)++] = p;
+		if (!known(out, *count, p.ticks) && p.amplitude > 0)
+			out[(*count)++] = p;
 	}
 	return 0;
 }

@@ -6,8 +6,9 @@
  * What each sample has over its level, cut at PERIODS_CUT deviations so that one large hiccup does
  * not drown the rest, is laid out by lap and by time (bins of a mean lap). A period is a lag T at
  * which the autocorrelation stands out from its noise, at 2 T and 3 T again, and not halfway
- * between; multiples of T as far as they reach then give it to a fraction of a bin. Folding the
- * series at T shows which samples are hit. What was found is taken out and the search goes on.
+ * between; multiples of T as far as they reach then give it to a fraction of a bin, and tell what
+ * follows the laps from what follows the clock. Folding the series at T shows which samples are
+ * hit. What was found is taken out and the search goes on, the shortest period first.
  */
 #ifndef PERIODS_H
 #define PERIODS_H

@@ -91,12 +91,13 @@ static void expect(size_t n, const struct planted *p, enum noise kind, double sh
 	for (size_t i = 0; i < n; i++)
 		sum += (double)v[i];
 	count = find(v, n, found);
-	print_message("# n %zu, noise %d: %zu found: %g laps, %g ticks, +%g, %g %%\n", n, kind,
-		      count, found[0].laps, found[0].ticks, found[0].amplitude,
-		      100 * found[0].share);
+	print_message("# n %zu, noise %d: %zu found: %g laps, %g ticks, +%g, %g %%, by lap %d\n", n,
+		      kind, count, found[0].laps, found[0].ticks, found[0].amplitude,
+		      100 * found[0].share, found[0].by_lap);
 	if (count < 1)
 		fail_msg("not found");
 	assert_int_equal(count, 1);
+	assert_int_equal(found[0].by_lap, !p->ticks);
 	if (p->ticks) {
 		expect_near("ticks", found[0].ticks, p->ticks, 0.01);
 		expect_near("laps", found[0].laps, p->ticks * (double)n / sum, 0.01);
@@ -173,6 +174,52 @@ static void test_two(void **state)
 	expect_near("ring's share", found[ring].share, 1.0 / 64, 0.1);
 }
 
+/* Two rings: every other lag at which one of them repeats is between, and their common one last. */
+static void test_two_rings(void **state)
+{
+	static const struct planted both[] = {
+		{ .every = 100, .count = 3, .amplitude = 12000 },
+		{ .every = 77, .count = 2, .amplitude = 8000 },
+	};
+	static uint64_t v[MAX];
+	struct period found[4];
+
+	(void)state;
+	fill(v, MAX, both, 2, GAUSS, 3);
+	assert_int_equal(find(v, MAX, found), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct planted *p = &both[fabs(found[i].laps - 77) < 1];
+
+		expect_near("laps", found[i].laps, (double)p->every, 0.001);
+		expect_near("amplitude", found[i].amplitude, p->amplitude, 0.03);
+		expect_near("share", found[i].share, (double)p->count / (double)p->every, 0.15);
+		assert_true(found[i].by_lap);
+	}
+	assert_true(fabs(found[0].laps - found[1].laps) > 20);
+}
+
+/*
+ * A planted ring of 32 laps, and a CPU that another thread has for 50 laps every 16 ms, which is
+ * nearly a multiple of it: the ring is found first, and its share and amplitude are its own.
+ */
+static void test_ring_in_spells(void **state)
+{
+	static const struct planted ring = { .every = 32, .count = 4, .amplitude = 60000 };
+	static uint64_t v[MAX];
+	struct period found[4];
+	enum { N = 5000 };
+	double t = 0;
+
+	(void)state;
+	fill(v, N, &ring, 1, GAUSS, 4);
+	for (size_t i = 0; i < N; t += (double)v[i++])
+		v[i] += fmod(t, 33e6) < 5e6 ? 52000 : 0;
+	assert_true(find(v, N, found) >= 1);
+	expect_near("laps", found[0].laps, 32, 0.001);
+	expect_near("amplitude", found[0].amplitude, 60000, 0.03);
+	expect_near("share", found[0].share, 4.0 / 32, 0.15);
+}
+
 static void test_none(void **state)
 {
 	static const size_t lengths[] = { 100, 1000, 5000 };
@@ -225,9 +272,10 @@ static void test_correlate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_time), cmocka_unit_test(test_by_lap),
-		cmocka_unit_test(test_sine),	cmocka_unit_test(test_two),
-		cmocka_unit_test(test_none),	cmocka_unit_test(test_correlate),
+		cmocka_unit_test(test_by_time),	  cmocka_unit_test(test_by_lap),
+		cmocka_unit_test(test_sine),	  cmocka_unit_test(test_two),
+		cmocka_unit_test(test_two_rings), cmocka_unit_test(test_ring_in_spells),
+		cmocka_unit_test(test_none),	  cmocka_unit_test(test_correlate),
 	};
 
 	return cmocka_run_group_tests_name("periods", tests, NULL, NULL);
