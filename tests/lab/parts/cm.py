@@ -55,9 +55,13 @@ def refused(client_args, text, server_args=(), code=2, **where):
 
 MANY = ["-u", 15, "--retry-count", 6, "--rnr-retry", 5, "--min-rnr-timer", 11, "--sl", 2, "--traffic-class", 104,
         "-m", 1024]
+FEW_OUT = ["-t", 16, "-u", 18]  # what soft-RoCE takes without a loss
+SMALL = [*FEW_OUT, "-s", "512,4k"]
 ROWS = [("rdma_lat", [*MANY, "--flow-label", 5, "--imm"]),
         ("rdma_lat", ["-q", 64, "--flow-label", "7+"]), ("send_lat", ["--transport", "UD", "-q", 8, *MANY]),
-        ("send_lat", ["--srq", "-q", 4, "-s", "1,64k"]), ("read_lat", ["--outs", 4, "-e"]), ("atomic_lat", [])]
+        ("send_lat", ["--srq", "-q", 4, "-s", "1,64k"]), ("read_lat", ["--outs", 4, "-e"]), ("atomic_lat", []),
+        ("rdma_bw", [*SMALL, "-b", "-q", 4]), ("send_bw", [*SMALL, "--srq", "-e"]), ("read_bw", [*SMALL, "-o", 4]),
+        ("send_bw", [*SMALL, "--transport", "UD", "--rate", "500/s"]), ("atomic_bw", FEW_OUT)]
 
 
 def attributes(p):
@@ -78,7 +82,10 @@ def same_attributes(program, args):
         equal("lines on stderr", messages(p, [": stage ", " attributes: "]), [])
     doc = json.loads(c.out)
     equal("device, from the opened context", (doc["local"]["device"], doc["remote"]["device"]), ("rxe1", "rxe0"))
-    equal("laps", [r["iterations"] for r in doc["results"]], [20] * len(doc["results"]))
+    if program.endswith("_bw"):
+        equal("messages", {r["iterations"] for r in doc["results"] if r["direction"] != "both"}, {20})
+    else:
+        equal("laps", [r["iterations"] for r in doc["results"]], [20] * len(doc["results"]))
     print(f"# set-up of {doc['settings']['qps']} QPs by rdma_cm: {doc['setup']['connect_usec'] / 1000:.0f} ms")
 
 
