@@ -8,13 +8,14 @@
 
 #include "periods_lag.h"
 
-#define SAME   0.15  /* between lags by lap and by time */
+#define SAME   1.5   /* at most, of lags by lap and by time: late laps make the mean one longer */
 #define PHASES 1024  /* at most, of a folded period */
 #define ENOUGH 16384 /* samples for a median */
 
 /* Scratch and input of one search. */
 struct search {
 	double *excess;
+	double *whole; /* before it was cut; NAN: taken out with a period that was found */
 	const uint64_t *length;
 	size_t n;
 	double mean;	 /* of length */
@@ -91,7 +92,7 @@ static bool raised(const struct fold *f, unsigned int phase)
 	       f->mean[(phase + f->phases - 1) % f->phases] >= least;
 }
 
-/* Of every so many where they are many; v is used up. */
+/* Of every so many where they are many, 0 of none; v is used up. */
 static double median_of(double *v, size_t n)
 {
 	size_t every = n / ENOUGH + 1, kept = 0;
@@ -99,46 +100,46 @@ static double median_of(double *v, size_t n)
 	for (size_t i = 0; i < n; i += every)
 		v[kept++] = v[i];
 	qsort(v, kept, sizeof(*v), compare);
-	return v[kept / 2];
+	return kept ? v[kept / 2] : 0;
 }
 
-/* Samples that a period hits, and what these and the others have at the median. */
+/* Samples that a period hits, and the others: how many, and what they have at the median. */
 struct hits {
-	size_t count;
+	size_t count, others;
 	double median, rest;
 };
 
 /*
- * Samples over @limit in phases that are raised, or beside one, where a few are hit. Medians, since
- * means would have in them what else is late. @whole: the excess before it was cut, and before that
- * of other periods was taken out: a sample may be hit by two.
+ * Samples over @limit in phases that are raised, or beside one, where a few are hit; of those that
+ * no other period has taken out. Medians, since means would have in them what else is late.
  */
 static struct hits take_hits(const struct search *s, const struct layout *l, const struct fold *f,
-			     double limit, const double *whole, bool remove)
+			     double limit, bool remove)
 {
 	struct hits h = { 0 };
-	size_t rest = s->n; /* scratch: hits from its start, the others from its end */
-	double t = 0;
+	double t = 0, *others = s->scratch + s->n; /* from its end, the hits from its start */
 
 	for (size_t i = 0; i < s->n; i++) {
 		t += (double)s->length[i];
-		if (fmin(whole[i], s->cut) < limit || !raised(f, phase_of(l, f, i, t))) {
-			s->scratch[--rest] = whole[i];
+		if (isnan(s->whole[i]))
+			continue;
+		if (s->excess[i] < limit || !raised(f, phase_of(l, f, i, t))) {
+			*--others = s->whole[i];
+			h.others++;
 			continue;
 		}
-		s->scratch[h.count++] = whole[i];
-		if (remove)
+		s->scratch[h.count++] = s->whole[i];
+		if (remove) {
 			s->excess[i] = f->base;
+			s->whole[i] = NAN;
+		}
 	}
-	if (h.count)
-		h.median = median_of(s->scratch, h.count);
-	if (rest < s->n)
-		h.rest = median_of(s->scratch + rest, s->n - rest);
+	h.median = median_of(s->scratch, h.count);
+	h.rest = median_of(others, h.others);
 	return h;
 }
 
-static void describe(const struct search *s, const struct layout *l, const double *whole,
-		     struct period *out)
+static void describe(const struct search *s, const struct layout *l, struct period *out)
 {
 	struct fold *f = malloc(sizeof(*f));
 	struct hits h;
@@ -149,11 +150,13 @@ static void describe(const struct search *s, const struct layout *l, const doubl
 	if (!f)
 		return;
 	fold_up(s, l, f);
-	h = take_hits(s, l, f, f->base + (f->top - f->base) / 2, whole, false);
+	h = take_hits(s, l, f, f->base + (f->top - f->base) / 2, false);
 	/* Half of what a sample that is hit has: from there on it is one. */
-	h = take_hits(s, l, f, h.rest + fmin(h.median - h.rest, s->cut) / 2, whole, true);
-	out->amplitude = h.count ? h.median - h.rest : 0;
-	out->share = (double)h.count / (double)s->n;
+	h = take_hits(s, l, f, h.rest + fmin(h.median - h.rest, s->cut) / 2, true);
+	if (h.count && h.others) {
+		out->amplitude = h.median - h.rest;
+		out->share = (double)h.count / (double)(h.count + h.others);
+	}
 	free(f);
 }
 
@@ -180,14 +183,14 @@ static const struct layout *first_of(const struct layout l[2])
 
 	if (!(lap->lag > 0) || !(time->lag > 0))
 		return lap->lag > 0 ? lap : time->lag > 0 ? time : NULL;
-	if (fabs(lap->lag - time->lag) > SAME * time->lag)
+	if (fmax(lap->lag, time->lag) > SAME * fmin(lap->lag, time->lag))
 		return lap->lag < time->lag ? lap : time;
 	return fabs(lap->lag - round(lap->lag)) < 0.25 && lap->height > 0.85 * time->height ? lap
 											    : time;
 }
 
-static int find_all(struct search *s, struct layout l[2], const double *whole, struct period *out,
-		    size_t cap, size_t *count)
+static int find_all(struct search *s, struct layout l[2], struct period *out, size_t cap,
+		    size_t *count)
 {
 	for (size_t looks = 0; looks <= cap && *count < cap; looks++) {
 		const struct layout *best;
@@ -204,7 +207,7 @@ static int find_all(struct search *s, struct layout l[2], const double *whole, s
 		best = first_of(l);
 		if (!best)
 			return 0;
-		describe(s, best, whole, &p);
+		describe(s, best, &p);
 		if (!known(out, *count, p.ticks) && p.amplitude > 0)
 			out[(*count)++] = p;
 	}
@@ -230,7 +233,8 @@ int periods_find(double *excess, const uint64_t *length, size_t n, double deviat
 	s.mean = sum / (double)n;
 	s.scratch = room;
 	s.cut = PERIODS_CUT * fmax(deviation, s.mean / 1000);
-	memcpy(room + 3 * n, excess, n * sizeof(*room));
+	s.whole = room + 3 * n;
+	memcpy(s.whole, excess, n * sizeof(*excess));
 	for (size_t i = 0; i < n; i++)
 		excess[i] = fmax(fmin(excess[i], s.cut), -s.cut);
 	for (int i = 0; i < 2; i++) {
@@ -240,7 +244,7 @@ int periods_find(double *excess, const uint64_t *length, size_t n, double deviat
 		l[i].bin = s.mean;
 		l[i].lags = n / PERIODS_REPEATS;
 	}
-	rc = find_all(&s, l, room + 3 * n, out, cap, count);
+	rc = find_all(&s, l, out, cap, count);
 	free(room);
 	return rc;
 }
