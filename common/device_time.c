@@ -171,7 +171,8 @@ static bool has_device(const struct series *s)
 {
 	const struct dump_series *d = s->stamps;
 
-	return s->dump && s->detail && s->n && d->count[DUMP_DEVICE] == d->laps;
+	return s->dump && s->detail && s->n && d->count[DUMP_DEVICE] == d->laps &&
+	       d->count[DUMP_POST] <= d->laps + !s->server;
 }
 
 static void finish(struct pass *p, const struct series *s)
