@@ -37,7 +37,9 @@ LAP_INLINE int lap_receive(struct lap_run *r, struct lane *l, enum lap_sight sig
 {
 	int rc;
 
-	if ((sight != SEE_COMPLETION && sight != SEE_LOSSY_COMPLETION) || l->consumed < r->recv_list)
+	if (sight != SEE_COMPLETION && sight != SEE_LOSSY_COMPLETION)
+		return 0;
+	if (l->consumed < r->recv_list)
 		return 0;
 	rc = lane_post_receives(l, l->consumed);
 	l->consumed = 0;
@@ -46,7 +48,7 @@ LAP_INLINE int lap_receive(struct lap_run *r, struct lane *l, enum lap_sight sig
 
 /* laps_lost.c: the way out of the loops: a wait that takes long, and what came instead. */
 
-/* Goes on waiting for the message of @lap, on whatever lane: 0, or -1 with the reason in wait->end. */
+/* Goes on waiting for the message of @lap, on any lane: 0, or -1 with the reason in wait->end. */
 int lap_seek(struct lap_run *r, struct lane *l, enum lap_sight sight, uint64_t lap,
 	     enum clock_source clock, struct poll_gap *gap);
 /* Takes @got (1, or an error) completions of another number: 0 go on, -1 see wait->end. */

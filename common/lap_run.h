@@ -92,7 +92,7 @@ struct lap_run {
 	uint64_t laps;             /* first unfinished lap */
 	uint64_t lost;             /* of the client's: laps whose answer never came (LAP_LOST) */
 	uint64_t backwards;        /* steps back of the clock that were counted as 0 */
-	uint64_t late;             /* the client's that were given up (LAP_LOST), and answered then */
+	uint64_t late;             /* the client's that were given up (LAP_LOST) and answered then */
 	uint64_t missed;           /* the server's that are not in post: the message never came */
 	struct lap_loss loss;
 };

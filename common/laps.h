@@ -47,7 +47,7 @@ struct lap_result {
 	uint64_t size;
 	uint64_t warmup, laps;  /* done; laps without the warm-up */
 	uint64_t samples;
-	uint64_t lost, late;    /* laps whose answer never came; whose came when they were given up */
+	uint64_t lost, late;    /* laps whose answer never came; and those answered when given up */
 	uint64_t warmup_missed; /* server: warm-up laps whose message never came */
 	uint64_t first_exchange; /* 0: none */
 	uint64_t *sample;       /* in the store; NULL with a histogram */
@@ -91,8 +91,8 @@ int laps_result_server(struct lap_run *r, struct lap_store *s, uint64_t total, u
 		       struct lap_result *out, struct error *err);
 
 /*
- * laps_lost.c, when wait->end was WAIT_LOST. The client gives up its lap: 0, or -1 with wait->end. The
- * server's goes on from the message that came; arrays have room for laps below @last.
+ * laps_lost.c, when wait->end was WAIT_LOST. The client gives up its lap: 0, or -1 with wait->end.
+ * The server's goes on from the message that came; arrays have room for laps below @last.
  */
 int laps_give_up(struct lap_run *r, enum lap_record record);
 void laps_skip(struct lap_run *r, enum lap_record record, uint64_t last);

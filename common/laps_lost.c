@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Laps where messages may be lost: long waits, what came too late or not at all, what is counted. */
+/* Laps where messages may be lost: long waits, what came too late or never, what is counted. */
 #include "lap_lossy.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define AHEAD_MOST 4096
 #define AHEAD_MOST_OF_A_BYTE 63
 
-/* Receives of all groups but @l's own come here only when lanes were left out. */
+/* @l's own first, then all: after a loss the next message comes on another lane. */
 static const struct endpoint_cqs *group_at(const struct lap_run *r, const struct lane *l,
 					   unsigned int i)
 {
@@ -163,8 +163,8 @@ static void leave_open(struct lap_run *r, uint32_t number)
 }
 
 /*
- * The next answer may fall on the word of this one, so a late one is waited for here, as long again:
- * 1 it came, 0 it did not, -1 see wait->end.
+ * The next answer may fall on the word of this one, so a late one is waited for here, as long
+ * again: 1 it came, 0 it did not, -1 see wait->end.
  */
 static int comes_late(struct lap_run *r)
 {

@@ -224,7 +224,7 @@ static bool relaxed_and_polled(const struct question *q)
 	return !q->bandwidth && !q->op->receives && !q->op->fetches && q->s->relaxed_ordering == 1;
 }
 
-/* A mark of one byte comes again after 256 laps, when its word still holds that of one round before. */
+/* A mark of one byte comes again after 256 laps: its word still holds that of a round before. */
 static bool marks_come_again(const struct question *q)
 {
 	uint64_t most = transport_loses(q->transport) ? 127 : 255;
@@ -336,8 +336,8 @@ static const struct {
 	{ stamps_without_completions, "--hw-timestamps stamps completions, and %o is awaited in memory; "
 				      "add --imm" },
 	{ load_on_ud, "--load is a stream of RDMA WRITEs, which %t has none of; use --transport RC" },
-	{ marks_come_again, "--qps: over so many queue pairs the mark of an odd size, a byte, comes again "
-			    "too early; use even sizes, at most 127 queue pairs (RC: 255), or --imm" },
+	{ marks_come_again, "--qps: over so many queue pairs the mark of an odd size, a byte, comes "
+			    "again too early; use even sizes, --imm, or at most 127 (RC: 255)" },
 	{ verify_and_loss, "--verify follows every message; leave out --allow-loss" },
 	{ interval_without_histogram, "--interval counts its samples and keeps none; leave out -U, "
 				      "-H, --dump and --detail" },

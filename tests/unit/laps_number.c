@@ -161,7 +161,8 @@ static struct world *world_open(uint64_t laps, size_t size, bool marks)
 	t->ctx.ops.poll_cq = poll_cq;
 	t->ctx.ops.post_recv = post_recv;
 	t->qp.context = &t->ctx;
-	t->wait = (struct wait){ .loss_ns = NS_PER_MS, .run_deadline = DEADLINE_NEVER, .err = &t->err };
+	t->wait = (struct wait){ .loss_ns = NS_PER_MS, .run_deadline = DEADLINE_NEVER,
+				 .err = &t->err };
 	wait_init(&t->wait);
 	t->r = (struct lap_run){ .lane = t->lanes, .mark = mark_of_size(size), .marks = marks,
 				 .number = FIRST, .depth = 1, .recv_list = 1, .answers = 1,
@@ -292,7 +293,7 @@ static const struct {
 	{ { NEW(0, 0), NEW(1, 1), NEW(2, 2), NEW(3, 3) }, "...." },
 	{ { NEW(0, 0), NEW(1, 1), NEW(3, 2), NEW(4, 3) }, ".L.." },	/* answer 1 */
 	{ { NEW(0, 0), NEW(1, 1), NEW(4, 3), NEW(5, 4) }, ".LM.." },	/* message 2 */
-	{ { NEW(0, 0), NEW(5, 3), NEW(6, 4) }, "LMM.." },			/* answer 0, messages 1, 2 */
+	{ { NEW(0, 0), NEW(5, 3), NEW(6, 4) }, "LMM.." },	/* answer 0, messages 1, 2 */
 	{ { NEW(2, 1), NEW(3, 2) }, "M.." },
 	{ { NEW(0, 0), OLD(0, 1), NEW(1, 1) }, ".." },		/* twice */
 	{ { NEW(0, 0), NEW(4, 2), OLD(2, 3), NEW(5, 3) }, "LM.." }, /* overtaken */
@@ -317,7 +318,8 @@ static void test_server(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(servers) * COUNT(ways); i++) {
-		size_t row = i / COUNT(ways), way = i % COUNT(ways), laps = strlen(servers[row].laps);
+		size_t row = i / COUNT(ways), way = i % COUNT(ways);
+		size_t laps = strlen(servers[row].laps);
 		struct world *t;
 		unsigned int n = count_messages(servers[row].messages);
 
@@ -335,7 +337,8 @@ static void test_server(void **state)
 		assert_int_equal(t->answered[t->answers - 1],
 				 ways[way].marks ? t->messages[n - 1].number :
 						   (uint32_t)t->messages[n - 1].number);
-		assert_int_equal(laps_result_server(&t->r, &t->store, laps, 0, &t->res, &t->err), 0);
+		assert_int_equal(laps_result_server(&t->r, &t->store, laps, 0, &t->res, &t->err),
+				 0);
 		assert_int_equal(t->res.laps, t->answers);
 		world_close(t);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where nothing of a stream is seen at the other end, its sender says now and then that it is alive:
- * without that a run longer than the idle deadline would end at the receiver.
+ * Where nothing of a stream is seen at the other end, its sender says now and then that it is
+ * alive: without that a run longer than the idle deadline would end at the receiver.
  */
 #include <unistd.h>
 
@@ -38,6 +38,7 @@ static const char *told(const struct ends *e)
 }
 
 #define ALIVE "{\"type\":\"alive\"}"
+#define DONE "{\"type\":\"done\",\"warmup\":0,\"messages\":9,\"warmup_arrived\":0}"
 
 /* At once and each time that it is due, until its done. */
 static void test_says(void **state)
@@ -92,12 +93,13 @@ static void test_hears(void **state)
 		w->s->fruit = now_ns() - w->w.idle_ns;
 		if (alive) {
 			peer_says(e, ALIVE);
-			peer_says(e, "{\"type\":\"done\",\"warmup\":0,\"messages\":9,\"warmup_arrived\":0}");
+			peer_says(e, DONE);
 		}
 		assert_int_equal(stream_wait_done(w->s), alive ? 0 : -1);
 		assert_int_equal(w->s->peer_sent, alive ? 9 : 0);
 		if (!alive)
-			assert_error(&w->err, EXIT_TIMED_OUT, "nothing came from the peer for 10 s");
+			assert_error(&w->err, EXIT_TIMED_OUT,
+				     "nothing came from the peer for 10 s");
 		world_close(w);
 	}
 }
