@@ -9,6 +9,7 @@
 #include "periods_lag.h"
 
 #define SAME   1.5   /* at most, of lags by lap and by time: late laps make the mean one longer */
+#define LIKELY 0.85  /* of the height by time: enough for one by lap */
 #define PHASES 1024  /* at most, of a folded period */
 #define ENOUGH 16384 /* samples for a median */
 
@@ -174,19 +175,18 @@ static bool known(const struct period *found, size_t count, double ticks)
 }
 
 /*
- * The shorter one is taken out first: a long one may be a multiple of it, and has some of what it
- * hits. When they are the same, the one that lasts; what follows the laps takes whole ones.
+ * The one that lasts is taken out first: the other has some of what it hits. When they are the
+ * same, what follows the laps takes whole ones.
  */
 static const struct layout *first_of(const struct layout l[2])
 {
 	const struct layout *lap = &l[0], *time = &l[1];
+	bool same, whole = fabs(lap->lag - round(lap->lag)) < 0.25;
 
 	if (!(lap->lag > 0) || !(time->lag > 0))
 		return lap->lag > 0 ? lap : time->lag > 0 ? time : NULL;
-	if (fmax(lap->lag, time->lag) > SAME * fmin(lap->lag, time->lag))
-		return lap->lag < time->lag ? lap : time;
-	return fabs(lap->lag - round(lap->lag)) < 0.25 && lap->height > 0.85 * time->height ? lap
-											    : time;
+	same = fmax(lap->lag, time->lag) < SAME * fmin(lap->lag, time->lag);
+	return lap->height > LIKELY * time->height && (whole || !same) ? lap : time;
 }
 
 static int find_all(struct search *s, struct layout l[2], struct period *out, size_t cap,

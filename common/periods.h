@@ -8,7 +8,7 @@
  * which the autocorrelation stands out from its noise, at 2 T and 3 T again, and not halfway
  * between; multiples of T as far as they reach then give it to a fraction of a bin, and tell what
  * follows the laps from what follows the clock. Folding the series at T shows which samples are
- * hit. What was found is taken out and the search goes on, the shortest period first.
+ * hit. What was found is taken out and the search goes on, what lasts longest first.
  */
 #ifndef PERIODS_H
 #define PERIODS_H
