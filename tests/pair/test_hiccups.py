@@ -2,170 +2,54 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Planted truth for lat_stats: what it finds in a dump is what softverbs planted, in its place.
 
-Both ends trace their work requests (see test_truth.py), and a lap of a ping-pong falls into six
-parts, each of which the trace knows:
+What it says of figures, levels, start-up and period is held against the trace of that very run
+(traced.py), in which the machine's own lateness is, too, and against the draws. A step or the end
+of a start-up counts where the trace says that the machine let the laps around it alone; whatever
+else is told as a change or as a period has to be one in the trace.
 
-    out     the client's request, from its post until it was due
-    posted  the client's CPU came late to let it take effect
-    seen    from there to the server's post: its CPU saw late
-    back    the server's request
-    posted  the server's CPU came late
-    seen    the client's
-
-so that a hiccup's place and length are known whoever caused it. A planted one with which the laps
-around it had nothing else to do counts; one beside which the trace shows a step that is late by
-over REST of it, or where the thread of an end that has nothing to do with it was switched out, is
-left out, and counted as such. Single stamps cannot tell a request that was posted late from one
-that was long under way: a stall in the client's post has the pair of the way out. The CPU that is
-taken away while an end waits has its own pair.
+A hiccup's place and length are known whoever caused it. A planted one with which the laps around
+it had nothing else to do counts; one beside which the trace shows a step that is late by over REST
+of it, or where the thread of an end that has nothing to do with it was switched out, is left out,
+and counted as such. Single stamps cannot tell a request that was posted late from one that was
+long under way: a stall in the client's post has the pair of the way out (doc/dump.md). The CPU
+that is taken away while an end waits has its own pair.
 Turns whose trace says that the machine disturbed more than a third of the laps say nothing. The
-others, a bounded number, plant at least 100 hiccups of each sort, of which 80 have to count, and
-98 % of those to be told rightly.
+others, a bounded number, plant hiccups until COUNTED of each sort count, and 98 % of those are to
+be told rightly.
 """
 import bisect
-import collections
 import contextlib
-import json
 import math
 import os
 import random
-import re
-import statistics
-import subprocess
 import tempfile
 import threading
 import time
+from statistics import fmean, median
 
 import pair
-from pair import BUILD, Fail, Skip, case, equal, main, true
-import test_truth
-from test_truth import (End, KINDS, LATE, MOST_LATE, TURNS, base, close, need_time, tolerance)
+from pair import Fail, Skip, equal, main, true
+from test_truth import LATE, MOST_LATE, TURNS, close, same, tolerance
+from traced import (BACK, CPUS, LATE_LAP, OUT, POSTED, SEEN, SERVER_POSTED, SERVER_SEEN, Run,
+                    lat_stats, programs, quiet, turns_of)
 
 pair.CASES.clear()  # those of test_truth.py
 os.environ["SOFTVERBS_FABRIC"] = f"hiccups{os.getpid()}"
 
-PING_PONGS = [k for k in KINDS if k.ways == 2]
-PLANTED = 100  # hiccups of a sort
-COUNTED = 80  # of them, or of more than those
+COUNTED = 100  # hiccups of a sort
 RIGHT = 0.98
 REST = 0.1  # of a hiccup's length: what else may be late in the laps around it
-LATE_HICCUP = 10.0  # us; a stall leaves laps behind it that are a little late
 LONGEST = 450.0  # us; softverbs' helper thread leaves a delay of half a millisecond to the program
 LEVEL = 0.25  # of a hiccup's length: the level that it is told over has lateness in it, too
 AROUND = 32  # laps before and after, of which the machine must have left most alone
 STEADY = 0.25  # us over the median: a step that is as late as most are
 
-OUT, POSTED, SERVER_SEEN, BACK, SERVER_POSTED, SEEN = range(6)
 WHERE = ("out", "client", "server", "back", "server", "client")
 STAMPS = ("out_or_server",) * 3 + ("back_or_client",) * 3
 CPU = {"client": (POSTED, SEEN), "server": (SERVER_POSTED, SERVER_SEEN)}
-CPUS = POSTED, SERVER_SEEN, SERVER_POSTED, SEEN
 
 
-# ---- a run, its trace, and what lat_stats says
-
-def lat_stats(*files):
-    """By role: what is said of the samples of that end."""
-    p = subprocess.run([f"{BUILD}/bin/lat_stats", "--json", *files], text=True, capture_output=True,
-                       timeout=30)
-    equal(f"exit code of lat_stats ({p.stderr})", p.returncode, 0)
-    return {f["role"]: f for f in json.loads(p.stdout)["files"]}
-
-
-class Run:
-    """A pair with a dump. Samples count from 1, as lat_stats has it; laps from 0, with warm-up."""
-    def __init__(self, kind, specs, laps, args=(), detail=False, beside=contextlib.nullcontext()):
-        with tempfile.TemporaryDirectory() as folder:
-            dump, trace = f"{folder}/dump", f"{folder}/trace"
-            args = ["-U", "-n", laps, "--dump", dump, *(["--detail"] if detail else []), *args]
-            with beside as self.beside:
-                processes = test_truth.run(kind, [f"soft0:{s},trace={trace}" for s in specs], args)
-            self.client, self.server = (End(kind, p, trace) for p in processes)
-            self.told = lat_stats(dump)
-            self.stamps = lat_stats(*self.single_stamps(folder, processes)) if detail else None
-        self.warmup = self.client.warmup
-        for end in self.client, self.server:
-            equal("work requests in the trace", len(end.wr), self.warmup + laps)
-        self.laps = list(zip(self.client.wr, self.server.wr))
-        self.parts = [self.parts_of(*lap, *after)
-                      for lap, after in zip(self.laps, self.laps[1:] + [(None, None)])]
-        self.typical = [median(p[i] for p in self.measured()) for i in range(6)]
-
-    @staticmethod
-    def single_stamps(folder, processes):
-        """The text of both ends, without what --detail adds to a row."""
-        for name, p in zip(("client", "server"), processes):
-            with open(f"{folder}/{name}", "w") as f:
-                f.write(re.sub(r"^(#|\d+)(, [^,\n]+), .*$", r"\1\2", p.out, flags=re.M))
-            yield f"{folder}/{name}"
-
-    @staticmethod
-    def parts_of(c, s, after, _):
-        return (c.due - c.post, c.at - c.due, s.post - c.at, s.due - s.post, s.at - s.due,
-                after.post - s.at if after else 0)
-
-    def measured(self):
-        return self.parts[self.warmup:]
-
-    def late(self, us, laps=slice(None)):
-        """Share of laps in which a CPU was late by more than that."""
-        late = [max(p[i] for i in CPUS) > us for p in self.measured()[laps]]
-        return sum(late) / len(late)
-
-    def spans(self, role):
-        """From post to post, halved, of each sample; the client's last ends with its answer."""
-        posts = [(c if role == "client" else s).post for c, s in self.laps[self.warmup:]]
-        if role == "client":
-            posts.append(self.laps[-1][1].at)
-        return [(b - a) / 2 for a, b in zip(posts, posts[1:])]
-
-    def between(self, a, b):
-        """From one sample to another: how many the machine let alone, and how many not."""
-        laps = self.measured()[min(a, b) - 1:max(a, b) - 1]
-        late = sum(max(p[i] for i in CPUS) > LATE for p in laps)
-        return len(laps) - late, late
-
-    def number(self, role, lap, part):
-        """The sample in which that part of a lap lies."""
-        return lap - self.warmup + (1 if role == "client" or part >= BACK else 0)
-
-
-def quiet_run(*args, most_late=MOST_LATE, laps=slice(None)):
-    """The first one whose trace says that the machine let most of these laps alone."""
-    late = []
-    for n in range(TURNS):
-        run = Run(*args)
-        late.append(run.late(LATE, laps))
-        if late[-1] <= most_late:
-            print(f"# turn {n + 1} of at most {TURNS}: {late[-1]:.1%} of the laps over {LATE:g} us "
-                  "late")
-            return run
-        time.sleep(0.2 * n)  # for what else is running to go by
-    raise Fail(f"in each of {TURNS} turns more than {most_late:.0%} of the laps were over {LATE:g} "
-               "us late in the trace (" + ", ".join(f"{s:.0%}" for s in late) + "): the machine is "
-               "too busy")
-
-
-def ends(run):
-    return [(r, run.told[r], run.spans(r)) for r in ("client", "server")]
-
-
-def programs(title, rows=((),)):
-    """A case for each program and row."""
-    def with_rows(function):
-        for kind in PING_PONGS:
-            for row in rows:
-                case(f"{kind.name}: " + title.format(*row), args=(kind, *row))(
-                    lambda *a: (need_time(), function(*a)))
-        return function
-    return with_rows
-
-
-# ---- distribution, changes, periods
-
-def median(values):
-    return statistics.median(values)
-
+# ---- distribution
 
 def p99(values):
     return sorted(values)[math.ceil(0.99 * len(values)) - 1]
@@ -177,7 +61,7 @@ def near(what, got, want):
 
 def check_measured(run):
     """All samples against the time from post to post in the trace."""
-    for role, told, spans in ends(run):
+    for role, told, spans in run.ends():
         got = told["results"][0]
         equal(f"{role}: samples", got["samples"], len(spans))
         near(f"{role}: median", got["median_usec"], median(spans))
@@ -189,17 +73,16 @@ def check_measured(run):
              low - tolerance(low) <= got["p99_usec"] <= high + tolerance(high))
 
 
-def check_planted(run, without):
-    """Those of samples that no lateness is in, less the device's own time, against the draws."""
+def check_planted(run):
+    """Those of samples that no lateness is in, less what CPUs usually take, against the draws."""
+    without = sum(run.typical[k] for k in CPUS) / 2
     for role, end in ("client", run.client), ("server", run.server):
         samples, planted = [], []
-        for j, x in enumerate(end.samples[1:-1], 2):
-            i = run.warmup + j - 1
-            before, lap, after = run.parts[i - 1:i + 2]
-            ways = (lap[OUT] if role == "client" else after[OUT]) + lap[BACK]
-            if all(p[k] <= run.typical[k] + STEADY for p in (before, lap, after) for k in CPUS):
+        for j, (x, ways) in enumerate(zip(end.samples, run.ways(role))):
+            around = run.measured()[max(j - 1, 0):j + 2]
+            if all(p[k] <= run.typical[k] + STEADY for p in around for k in CPUS):
                 samples.append(x)
-                planted.append(ways / 2)
+                planted.append(ways)
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
             f.write("#, usec\n" + "".join(f"{k}, {x:.4f}\n" for k, x in enumerate(samples, 1)))
             f.flush()
@@ -213,61 +96,148 @@ def check_planted(run, without):
 
 
 @programs("median and p99 of {0} are those of the trace",
-     [("delay=20us",), ("delay=uniform(5us,50us)",), ("delay=exp(20us)",)])
+          [("delay=20us",), ("delay=uniform(5us,50us)",), ("delay=exp(20us)",)])
 def distribution(kind, spec):
-    without = base(kind)
-    run = quiet_run(kind, [f"{spec},seed=1", f"{spec},seed=2"], 1500)
+    run = turns_of(lambda: Run(kind, [f"{spec},seed=1", f"{spec},seed=2"], 1500), quiet)
     check_measured(run)
-    check_planted(run, without)
+    check_planted(run)
 
 
-@programs("a step at work request 900 is a change point within 3 laps")
+# ---- levels: changes and start-up
+
+def levels(told, samples):
+    """What is told of them, piece by piece: (samples before it, those up to its end, level)."""
+    changes = told["change_points"]
+    bounds = [told["startup"]["laps"], *(c["lap"] - 1 for c in changes), samples]
+    if not changes:
+        return [(*bounds, told["results"][0]["median_usec"])]
+    for c, after in zip(changes, changes[1:]):
+        equal(f"the level between {c} and {after}", c["after_usec"], after["before_usec"])
+    after = [c["after_usec"] for c in changes]
+    return list(zip(bounds, bounds[1:], [changes[0]["before_usec"], *after]))
+
+
+def deviations(a, b):
+    """By how many of its deviations the rank sum says that those of b are larger (Mann-Whitney)."""
+    b = sorted(b)
+    n, m = len(a), len(b)
+    above = sum(m - (bisect.bisect_left(b, x) + bisect.bisect_right(b, x)) / 2 for x in a)
+    return (above - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+
+
+def check_levels(role, told, spans):
+    """Whoever made a change: each level is the median of its piece in the trace, and differs."""
+    pieces = levels(told, len(spans))
+    for a, b, level in pieces:
+        # It is that of blocks, which begin and end some laps beside the change.
+        few = b - a < 64
+        ranked = sorted(spans[max(a - 8, 0):b + 8] if few else spans[a:b])
+        low, high = (ranked[int(q * len(ranked))] for q in ((0.1, 0.9) if few else (0.4, 0.6)))
+        true(f"{role}: from sample {a + 1} to {b} a level of {level:.3f} us, in the trace "
+             f"{low:.3f} to {high:.3f}", low - tolerance(low) <= level <= high + tolerance(high))
+    for (a, b, before), (_, c, after) in zip(pieces, pieces[1:]):
+        z = deviations(spans[a:b], spans[b:c]) * (1 if after > before else -1)
+        true(f"{role}: no change at sample {b + 1} from {before:.3f} to {after:.3f} us: {z:.1f} "
+             "deviations in the trace", z > 2.5)
+
+
+STEPS = range(300, 2000, 200)
+BUSY = 0.25  # of the laps late: beyond it they change their level as often as not
+
+
+def step_told(told, at, rises):
+    """The planted step of @told that is within 3 laps: by how much it goes where it should."""
+    found = [c for c in told["change_points"] if abs(c["lap"] - at) <= 3]
+    equal(f"{told['role']}: changes within 3 laps of {at}: {told['change_points']}", len(found), 1)
+    return (found[0]["after_usec"] - found[0]["before_usec"]) * (1 if rises else -1)
+
+
+@programs("each step of a work request's delay is a change point within 3 laps")
 def steps(kind):
-    run = quiet_run(kind, ["delay=steps(0:10us|900:40us)", "delay=10us"], 1800,
-                    most_late=0.15, laps=slice(700, 800))  # late laps before it would move it
-    for role, told, spans in ends(run):
-        at = run.number(role, 900, OUT)
-        # The machine's own changes are small beside the 30 us that are planted, halved.
-        found = [c for c in told["change_points"] if run.between(c["lap"], at)[0] <= 3
-                 and c["after_usec"] - c["before_usec"] > 7]
-        equal(f"{role}: changes within 3 laps of {at}: {told['change_points']}", len(found), 1)
-        near(f"{role}: before", found[0]["before_usec"], median(spans[at - 201:at - 1]))
-        near(f"{role}: after", found[0]["after_usec"], median(spans[at - 1:at + 199]))
-        for c in told["change_points"]:
-            about = spans[max(c["lap"] - 50, 0):c["lap"] + 50]
-            small = abs(c["after_usec"] - c["before_usec"]) < 2  # the machine's own
-            true(f"{role}: a change that is none: {c}", c in found or small or max(about) > 25 + LATE)
+    def us(n):
+        return 40 if bisect.bisect(STEPS, n) % 2 else 10
+    spec = "|".join(f"{n}:{us(n)}us" for n in (0, *STEPS))
+    sizes = {"client": [], "server": []}
+    late = []
+    while len(sizes["client"]) < len(STEPS):
+        true(f"in {len(late)} turns the machine let the laps around {len(sizes['client'])} steps "
+             f"alone, {len(STEPS)} are needed; late laps: {late}", len(late) < 2 * TURNS)
+        run = Run(kind, [f"delay=steps({spec})", "delay=10us"], 2000)
+        late.append(f"{run.late(LATE):.0%}")
+        if run.late(LATE) > BUSY:
+            continue
+        same("draws", [w.ns for w in run.client.wr], [1000 * us(n) for n in range(len(run.laps))])
+        for role, told, spans in run.ends():
+            check_levels(role, told, spans)
+            sizes[role] += [step_told(told, run.number(role, n, OUT), us(n) > 10)
+                            for n in STEPS if run.let_alone(n, -1, 1)]
+    print(f"# late laps in each turn: {', '.join(late)}; {len(sizes['client'])} steps count")
+    for role, of_role in sizes.items():
+        true(f"{role}: all steps that way: {of_role}", min(of_role) > 0)
+        close(f"{role}: half of a step", median(of_role), 15, 0.5)
+
+
+STARTUP = 200
+
+
+def starts_alone(run):
+    """Behind its end there is no more than what the steady laps have: that would be one, too."""
+    laps = len(run.measured())
+    return (run.let_alone(STARTUP, 1) and run.late(LATE_LAP, slice(STARTUP, laps // 3)) <=
+            run.late(LATE_LAP, slice(laps // 2, laps)) + 0.05)
+
+
+@programs("a start-up of 200 laps is so long, and 100 us slower")
+def startup(kind):
+    # The way back is not always the same, so that a tenth of a microsecond is no start-up.
+    specs = [f"delay=steps(0:210us|{STARTUP}:10us)", "delay=uniform(8us,12us)"]
+    run = turns_of(lambda: Run(kind, specs, 2000, ["--warmup", 0]), starts_alone, 2 * TURNS)
+    equal("warm-up", run.warmup, 0)
+    same("draws", [w.ns for w in run.client.wr], [210000] * STARTUP + [10000] * (2000 - STARTUP))
+    for role, told, spans in run.ends():
+        want, got = run.number(role, STARTUP, OUT) - 1, told["startup"]["laps"]
+        true(f"{role}: {got} laps of start-up, planted {want}", abs(got - want) <= 3)
+        excess = told["startup"]["excess_usec"]
+        near(f"{role}: slower by", excess, median(spans[:got]) - median(spans[len(spans) // 2:]))
+        cpus = [x - ways for x, ways in zip(spans, run.ways(role))]
+        machine = median(cpus[:got]) - median(cpus[len(cpus) // 2:])
+        close(f"{role}: half of what was planted", excess - machine, 100, 1)
+
+
+# ---- periods
+
+PERIOD, HIT = 32, 4
+
+
+def check_period(run, role, told, spans):
+    first = told["startup"]["laps"]  # sought behind it
+    level = [v for a, b, v in levels(told, len(spans)) for _ in range(a, b)]
+    excess = [x - v for x, v in zip(spans[first:], level)]
+    # 0 to HIT - 1 are planted; of those beside them, some may count where the machine was late.
+    place = [(first + k + 1 - run.number(role, 0, OUT)) % PERIOD for k in range(len(excess))]
+    hit = [x for x, p in zip(excess, place) if p < HIT]
+    by_chance = sum(x > LATE for x, p in zip(excess, place) if p in (HIT, PERIOD - 1))
+    true(f"{role}: no period", told["periods"])
+    got = min(told["periods"], key=lambda p: abs(p["laps"] - PERIOD))
+    close(f"{role}: laps of the period", got["laps"], PERIOD, 0.01 * PERIOD)
+    want = 2 * PERIOD * fmean(spans[first:])
+    close(f"{role}: time of the period", got["usec"], want, 0.01 * want)
+    want = median(hit) - median(x for x, p in zip(excess, place) if p >= HIT)
+    near(f"{role}: half of the delay, in the trace", got["amplitude_usec"], want)
+    near(f"{role}: half of the delay", got["amplitude_usec"], 30)
+    low, high = (n / len(excess) for n in (0.98 * len(hit), len(hit) + by_chance))
+    true(f"{role}: a share of {got['share']:.4f} of the samples, in the trace {low:.4f} to "
+         f"{high:.4f}", low <= got["share"] <= high)
+    equal(f"{role}: it follows the laps", got["by"], "lap")
 
 
 @programs("4 of every 32 laps: a period within 1 %, and the share")
 def periodic(kind):
-    run = quiet_run(kind, ["delay=uniform(8us,12us)+periodic(32,4,60us)", "delay=10us"], 5000)
-    for role, told, spans in ends(run):
-        true(f"{role}: no period", told["periods"])
-        # There may be others: the machine has some, and so have the writes of the trace.
-        got = min(told["periods"], key=lambda p: abs(p["laps"] - 32))
-        close(f"{role}: laps of the period", got["laps"], 32, 0.32)
-        want = 2 * 32 * statistics.fmean(spans[told["startup"]["laps"]:])  # sought behind it
-        close(f"{role}: time of the period", got["usec"], want, 0.01 * want)
-        close(f"{role}: half of the delay", got["amplitude_usec"], 30, 0.05 * 30)
-        close(f"{role}: share of the samples", got["share"], 4 / 32, 0.1 * 4 / 32)
-        equal(f"{role}: it follows the laps", got["by"], "lap")
-
-
-@programs("a start-up of 200 laps is so long, and 25 us slower")
-def startup(kind):
-    run = quiet_run(kind, ["delay=steps(0:60us|200:10us)", "delay=10us"], 2000, ["--warmup", 0],
-                    most_late=0.15, laps=slice(200, 300))  # late laps behind it would lengthen it
-    equal("warm-up", run.warmup, 0)
-    for role, told, spans in ends(run):
-        want, got = run.number(role, 200, OUT) - 1, told["startup"]["laps"]
-        # A late lap right behind it belongs to it, and makes up for some that are not late.
-        steady, late = run.between(got + 1, want + 1)
-        true(f"{role}: {got} laps of start-up, planted {want}; {late} late ones between",
-             steady - 2 * late <= 3)
-        want = median(spans[:want]) - median(spans[len(spans) // 2:])
-        near(f"{role}: slower by", told["startup"]["excess_usec"], want)
-        close(f"{role}: half of what was planted", want, 25, 2.5)
+    specs = [f"delay=uniform(8us,12us)+periodic({PERIOD},{HIT},60us)", "delay=10us"]
+    run = turns_of(lambda: Run(kind, specs, 5000), quiet)
+    for role, told, spans in run.ends():
+        check_levels(role, told, spans)
+        check_period(run, role, told, spans)
 
 
 # ---- hiccups
@@ -289,7 +259,7 @@ class Tally:
                 f"{got['where']} {got['excess_usec']:.1f} us" if got else "not a hiccup"))
 
     def enough(self):
-        return self.counted >= COUNTED and self.counted + self.left_out >= PLANTED
+        return self.counted >= COUNTED
 
     def check(self, sort):
         for how, (right, n, others) in self.told.items():
@@ -325,7 +295,7 @@ class Places:
                for said in (self.run.told, self.run.stamps) for r, f in said.items()):
             return True
         first = max(lap - self.run.warmup - AROUND, 0)
-        if self.run.late(LATE_HICCUP, slice(first, first + 2 * AROUND)) > MOST_LATE:
+        if self.run.late(LATE_LAP, slice(first, first + 2 * AROUND)) > MOST_LATE:
             return True
         for role, by_lap in self.found["detail"].items():
             h = by_lap.get(self.run.number(role, lap, part))
@@ -358,7 +328,7 @@ def turns(kind, sorts, plan):
                        " count; late laps in each: " + ", ".join(f"{s:.0%}" for s in late) +
                        ": the machine is too busy")
         run, planted = plan(kind, len(late))
-        late.append(run.late(LATE_HICCUP))
+        late.append(run.late(LATE_LAP))
         if late[-1] > MOST_LATE:
             continue
         places = Places(run)
@@ -390,9 +360,9 @@ def delay_file(laps, n, seed):
 
 
 def plan_ways(kind, turn):
-    laps, both = 3000, spread(turn, 105, 3090, 240)
+    laps, both = 3600, spread(turn, 105, 3690, 290)
     random.Random(turn).shuffle(both)
-    out, back = both[:120], both[120:]
+    out, back = both[:145], both[145:]
     with delay_file(out, laps + 100, turn) as there, delay_file(back, laps + 100, -turn) as here:
         run = Run(kind, [there, here], laps, detail=True)
     equal("warm-up", run.warmup, 100)
@@ -497,7 +467,7 @@ def burst_plan(who):
 
 
 plan_ways.turns = TURNS
-plan_stalls.turns = math.ceil(PLANTED / 16) + 2 * TURNS
+plan_stalls.turns = math.ceil(COUNTED / 16) + 2 * TURNS
 
 
 @programs("bursts of a real-time thread on the CPU of the {0}", [("client",), ("server",)])
