@@ -225,6 +225,11 @@ cat "$0/x.dump" >&2
 exit $code"""
 
 
+def plain_build():
+    if LINKED or LAB:
+        raise Skip("the plain build on softverbs shows it")
+
+
 def private_mounts():
     """A command line that gives mounts of its own to another one."""
     for words in ["unshare", "-m"], ["unshare", "-rm"]:
@@ -236,8 +241,7 @@ def private_mounts():
 
 @table("a full disk under the {0}: one line, the old file, no half one", [("client",), ("server",)])
 def full_disk(which):
-    if LINKED or LAB:
-        raise Skip("the plain build on softverbs shows it")
+    plain_build()
     with tempfile.TemporaryDirectory() as folder:
         small = {"before": [*private_mounts(), "sh", "-c", ON_SMALL_DISK, folder]}
         dump = ["--dump", f"{folder}/x.dump"]
@@ -252,6 +256,7 @@ def full_disk(which):
 
 @case("a limit on the size of files is a full disk")
 def size_limit():
+    plain_build()
     with tempfile.TemporaryDirectory() as folder:
         s, c = running_pair(client_args=["-D", "2s", "--dump", f"{folder}/x.dump"])
         resource.prlimit(c.pid, resource.RLIMIT_FSIZE, (100000, 100000))
