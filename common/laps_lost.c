@@ -13,6 +13,14 @@
 #define AHEAD_MOST 4096
 #define AHEAD_MOST_OF_A_BYTE 63
 
+/* A number is so far ahead of the awaited one: it may have come instead. */
+static bool is_ahead(const struct lap_run *r, int64_t numbers)
+{
+	bool byte = r->marks && r->mark.width == 1;
+
+	return numbers > 0 && numbers <= (byte ? AHEAD_MOST_OF_A_BYTE : AHEAD_MOST);
+}
+
 /* @l's own first, then all: after a loss the next message comes on another lane. */
 static const struct endpoint_cqs *group_at(const struct lap_run *r, const struct lane *l,
 					   unsigned int i)
@@ -74,11 +82,11 @@ static void take_late(struct lap_run *r, uint32_t number)
 }
 
 /* The server's lap goes on from the message that came. */
-static int skip(struct lap_run *r, uint64_t numbers, uint64_t most)
+static int skip(struct lap_run *r, int64_t numbers)
 {
-	if (numbers > most || r->laps + numbers / 2 >= r->loss.bound)
+	if (r->laps + (uint64_t)numbers / 2 >= r->loss.bound)
 		return 0;
-	r->loss.skipped = numbers;
+	r->loss.skipped = (uint64_t)numbers;
 	r->wait->end = WAIT_LOST;
 	return -1;
 }
@@ -101,7 +109,7 @@ int lap_take_other(struct lap_run *r, struct lane *l, uint64_t lap, int got,
 	ahead = (int32_t)(number - (uint32_t)lap_number(r, lap));
 	if (r->loss.side == LAP_CLIENT)
 		take_late(r, number);
-	else if (ahead > 0 && skip(r, (uint64_t)ahead, AHEAD_MOST)) {
+	else if (is_ahead(r, ahead) && skip(r, ahead)) {
 		r->loss.ahead = true;
 		return -1;
 	}
@@ -111,7 +119,6 @@ int lap_take_other(struct lap_run *r, struct lane *l, uint64_t lap, int got,
 /* Looks at the words of all lanes, as poll_groups(). */
 static int look_at_words(struct lap_run *r, struct lane *l, uint64_t lap)
 {
-	uint64_t most = r->mark.width == 1 ? AHEAD_MOST_OF_A_BYTE : AHEAD_MOST;
 	struct lane *at = l;
 
 	do {
@@ -121,7 +128,7 @@ static int look_at_words(struct lap_run *r, struct lane *l, uint64_t lap)
 
 		if (!ahead && at == l)
 			return 1;
-		if (r->loss.side == LAP_SERVER && ahead > 0 && skip(r, (uint64_t)ahead, most))
+		if (r->loss.side == LAP_SERVER && is_ahead(r, ahead) && skip(r, ahead))
 			return -1;
 		at = at->next;
 	} while (at != l);
@@ -176,6 +183,21 @@ static int comes_late(struct lap_run *r)
 	return 0;
 }
 
+/*
+ * The word of a lane that was left out has an old number, and few of them fit into a byte. What came
+ * may be in this very word.
+ */
+static void renew_word(struct lap_run *r)
+{
+	uint64_t *p, number = lap_number(r, r->laps);
+
+	if (!r->marks)
+		return;
+	p = (uint64_t *)(void *)(r->lane->recv + r->mark.word);
+	if (!is_ahead(r, mark_ahead(&r->mark, *p, number)))
+		*p = mark_word(&r->mark, number);
+}
+
 int laps_give_up(struct lap_run *r, enum lap_record record)
 {
 	int late = r->marks ? comes_late(r) : 0;
@@ -191,6 +213,7 @@ int laps_give_up(struct lap_run *r, enum lap_record record)
 	if (!lap_record_counts(record))
 		r->post[r->laps] |= LAP_LOST;
 	r->before = 0;
+	renew_word(r);
 	r->number++; /* the next one says that this was given up */
 	r->laps++;
 	r->lane = r->lane->next;
@@ -226,6 +249,7 @@ void laps_skip(struct lap_run *r, enum lap_record record, uint64_t last)
 			mark_missed(r, r->laps);
 		else
 			r->missed++;
+		renew_word(r);
 		r->lane = r->lane->next;
 	}
 }

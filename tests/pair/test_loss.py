@@ -182,6 +182,15 @@ def groups(args, who):
     equal("laps, samples, lost, late", counts(cd), (LAPS, LAPS - 1, 1, 0))
 
 
+@case("marks of one byte on 127 queue pairs: a lane that was left out has no number that is due again")
+@calm
+def many_lanes():
+    args = [*CALM[2:], "--transport", "UC", "-q", 127, "-s", 9, "-n", 600]
+    _s, _c, sd, cd = ends("rdma_lat", *args, client_spec="soft0:drop=1@20|1@90", server_spec="soft0:drop=1@40|1@155")
+    equal("laps, samples, lost, late", counts(cd), (600, 596, 4, 0))
+    equal("laps of the server", result(sd)["iterations"], 598)
+
+
 def dropped(path):
     """How many messages the device of one process dropped, from its trace."""
     n = 0

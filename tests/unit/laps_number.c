@@ -294,6 +294,7 @@ static const struct {
 	{ { NEW(0, 0), NEW(1, 1), NEW(3, 2), NEW(4, 3) }, ".L.." },	/* answer 1 */
 	{ { NEW(0, 0), NEW(1, 1), NEW(4, 3), NEW(5, 4) }, ".LM.." },	/* message 2 */
 	{ { NEW(0, 0), NEW(5, 3), NEW(6, 4) }, "LMM.." },	/* answer 0, messages 1, 2 */
+	{ { NEW(0, 0), NEW(9, 5), NEW(10, 6) }, "LMMMM.." },	/* on the lane that waits */
 	{ { NEW(2, 1), NEW(3, 2) }, "M.." },
 	{ { NEW(0, 0), OLD(0, 1), NEW(1, 1) }, ".." },		/* twice */
 	{ { NEW(0, 0), NEW(4, 2), OLD(2, 3), NEW(5, 3) }, "LM.." }, /* overtaken */
