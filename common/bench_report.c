@@ -40,19 +40,25 @@ static void warn_of_clock(struct bench *b)
 
 int bench_check_expect(const struct bench_program *p, const struct settings *s, struct error *err)
 {
-	const struct report r = { .bandwidth = p->bandwidth, .clock = &(struct clock_cert){ .hz = 0 },
-				  .endpoint = &(struct endpoint){ .in_order = -1 } };
+	const struct report r = {
+		.bandwidth = p->bandwidth,
+		.clock = &(struct clock_cert){ .hz = 0 },
+		.endpoint = &(struct endpoint){ .in_order = -1 },
+	};
 	json_t *keys = report_no_result(&r);
 	struct expect e;
 	char why[320];
 
-	for (unsigned int i = 0; i < s->expect.count && !error_is_set(err); i++)
-		if (expect_read(s->expect.v[i], &e, why, sizeof(why)))
-			error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s", s->expect.v[i], why);
+	for (unsigned int i = 0; i < s->expect.count && !error_is_set(err); i++) {
+		const char *text = s->expect.v[i];
+
+		if (expect_read(text, &e, why, sizeof(why)))
+			error_set(err, EXIT_MISUSE, 0, "--expect %s: allowed is %s", text, why);
 		else if (!expect_is_figure(&e, keys))
-			error_set(err, EXIT_MISUSE, 0, "--expect %s: %s has no figure %s; JSON KEYS in "
-				  "the manual page (--man) has those of a result", s->expect.v[i],
+			error_set(err, EXIT_MISUSE, 0, "--expect %s: %s has no figure %s; JSON KEYS "
+				  "in the manual page (--man) has those of a result", text,
 				  p->options.name, e.key);
+	}
 	json_decref(keys);
 	return error_is_set(err) ? -1 : 0;
 }

@@ -38,7 +38,8 @@ static size_t lower_hull(const uint64_t *device, const uint64_t *host, size_t n,
 		*mean += p.x / (double)n;
 		if (m && hull[m - 1].x == p.x && hull[m - 1].y <= p.y)
 			continue;
-		while (m && (hull[m - 1].x == p.x || (m > 1 && above(&hull[m - 2], &hull[m - 1], &p))))
+		while (m && (hull[m - 1].x == p.x ||
+			     (m > 1 && above(&hull[m - 2], &hull[m - 1], &p))))
 			m--;
 		hull[m++] = p;
 	}
@@ -92,10 +93,11 @@ struct pass {
 static int take_stretch(struct pass *p, size_t from, size_t to, uint64_t first)
 {
 	struct device_line l;
-	int rc = to - from < LEAST ? -EINVAL :
-				     device_line_fit(p->device + from, p->seen + from, to - from, &l);
 	double span = (double)(p->device[to - 1] - p->device[from]);
+	int rc = -EINVAL;
 
+	if (to - from >= LEAST)
+		rc = device_line_fit(p->device + from, p->seen + from, to - from, &l);
 	if (rc == -EINVAL)
 		p->t->out += to - from;
 	if (rc)
@@ -141,7 +143,8 @@ static int take_block(struct pass *p, size_t n, uint64_t first)
  * A client's sample k ends with the post behind the completion of lap k, a server's with the answer
  * to lap k + 1: both at stamp k + 1.
  */
-static int read_block(struct pass *p, const struct series *s, uint64_t k, size_t n, struct error *err)
+static int read_block(struct pass *p, const struct series *s, uint64_t k, size_t n,
+		      struct error *err)
 {
 	uint64_t stamp = s->warmup + k + 1, lap = s->server ? stamp : stamp - 1;
 

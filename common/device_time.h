@@ -20,7 +20,8 @@ struct device_line {
  * Of all lines with no lap below the one that is nearest to them all: n laps, device ascending.
  * 0, -EINVAL where no line can be laid (less than two moments of the device), -ENOMEM. Pure.
  */
-int device_line_fit(const uint64_t *device, const uint64_t *host, size_t n, struct device_line *out);
+int device_line_fit(const uint64_t *device, const uint64_t *host, size_t n,
+		    struct device_line *out);
 /* Host units that the lap was seen later than the line says; 0 for the quickest. */
 double device_line_late(const struct device_line *l, uint64_t device, uint64_t host);
 
@@ -33,8 +34,8 @@ struct device_time {
 };
 
 /*
- * All laps of a series of a dump. @after[i], for the ascending sample numbers @sample[n]: host units
- * from the device's completion to the next post, NAN where unknown. 0 or -1.
+ * All laps of a series of a dump. @after[i], for the ascending sample numbers @sample[n]: host
+ * units from the device's completion to the next post, NAN where unknown. 0 or -1.
  */
 int device_time_run(struct device_time *t, const struct series *s, const uint64_t *sample, size_t n,
 		    double *after, struct error *err);

@@ -102,6 +102,7 @@ def clock_words(clock):
     hz = clock.get("hz")
     words = [str(clock.get("source")), f"{hz / 1e6:.3f} MHz" if hz else "",
              f"+/- {clock['ppm']:.1f} ppm" if isinstance(clock.get("ppm"), (int, float)) else "",
+             f"{clock['between_ppm']:.1f} ppm between before and after" if clock.get("between_ppm") is not None else "",
              "invariant" if clock.get("invariant") else "not known to be invariant",
              f"{'trusted' if clock.get('trusted') else 'NOT trusted'}: {clock.get('why')}",
              "" if clock.get("independent") else "not independent of the kernel's clock"]
