@@ -160,6 +160,7 @@ soak: tests
 	tests/pair/property.py --seed any --count 2000
 	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
 	tests/pair/test_hiccups.py
+	tests/lab/iwarp.sh
 	UNIT_ALL=1 $(B)/tests/histogram_shapes
 	tests/tools/big_dump.sh 500000000 100
 	$(MAKE) SAN=address,undefined check

@@ -308,8 +308,7 @@ static json_t *bench_facts_json(const struct bench *b)
 	json_object_set_new(o, "software", f->software ? json_string(f->software) : json_null());
 	json_object_set_new(o, "device_clock_khz", device_clock(b));
 	json_object_set_new(o, "port", json_integer(port->port));
-	json_object_set_new(o, "link_layer",
-			    json_string(port->link == LINK_IB ? "InfiniBand" : "Ethernet"));
+	json_object_set_new(o, "link_layer", json_string(candidate_link_name(port->link)));
 	json_object_set_new(o, "mtu", json_integer(port->mtu));
 	json_object_set_new(o, "lid", json_integer(port->lid));
 	if (b->local.has_gid)

@@ -107,7 +107,7 @@ void bench_cm_apply_record(struct bench *b)
 	b->path.sl = r->sl;
 	if (b->set.load.sl == OPTION_AUTO)
 		b->path.load_sl = r->sl;
-	if (port->link == LINK_ETHERNET)
+	if (port->link != LINK_IB)
 		return;
 	b->path.path_bits = (uint8_t)(r->slid - port->lid);
 	/* endpoint_connect() adds the path bits, as for LIDs of ports. */

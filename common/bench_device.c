@@ -8,6 +8,25 @@ static int lacks(const struct bench *b, struct error *err, const char *what)
 			 b->server ? "server" : "client", what);
 }
 
+/* RFC 5040, 5043, 5044. Credits of SENDs are immediate data too. */
+static int check_iwarp(const struct bench *b, const struct op *op, struct error *err)
+{
+	if (!b->set.rdma_cm)
+		return lacks(b, err, "is iWARP, which connects by rdma_cm only; add --rdma-cm");
+	if (b->transport != TRANSPORT_RC)
+		return lacks(b, err, "is iWARP, which has reliable connections only; leave out "
+			     "--transport");
+	if (op->immediate)
+		return lacks(b, err, "is iWARP, which has no immediate data; leave out --imm");
+	if (b->program->bandwidth && op->receives)
+		return lacks(b, err, "is iWARP, which has no immediate data, and the credits of "
+			     "send_bw are such; use rdma_bw or read_bw");
+	if (b->set.bidirectional || b->set.reversed)
+		return lacks(b, err, "is iWARP, where the end that connects has to send first; "
+			     "leave out --bidirectional and --reversed");
+	return 0;
+}
+
 static int check_operation(const struct bench *b, struct error *err)
 {
 	const struct ibv_device_attr *a = &b->facts.attr;
@@ -20,11 +39,7 @@ static int check_operation(const struct bench *b, struct error *err)
 		return lacks(b, err, "has no READs and atomics (max_qp_rd_atom is 0)");
 	if (b->set.srq && a->max_srq < 1)
 		return lacks(b, err, "has no shared receive queues (max_srq is 0); leave out --srq");
-	if (iwarp && op->immediate)
-		return lacks(b, err, "is iWARP, which has no immediate data; leave out --imm");
-	if (iwarp && !b->set.rdma_cm)
-		return lacks(b, err, "is iWARP, which connects by rdma_cm only; add --rdma-cm");
-	return 0;
+	return iwarp ? check_iwarp(b, op, err) : 0;
 }
 
 /* --all goes as far as the transport does; a size that was named must fit. */

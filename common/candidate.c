@@ -9,6 +9,13 @@
 #define PKEY_FULL 0x8000
 #define PKEY_BASE 0x7fff
 
+const char *candidate_link_name(enum candidate_link link)
+{
+	static const char *const names[] = { "InfiniBand", "Ethernet", "iWARP" };
+
+	return names[link];
+}
+
 void candidates_free(struct candidate_list *l)
 {
 	free(l->v);
@@ -36,7 +43,7 @@ int candidate_match_pkeys(const struct candidate *a, const struct candidate *b, 
 }
 
 /* Why nothing fits; the one that came furthest is told. */
-enum reason { NO_PORTS, LINKS_DIFFER, NO_LID, PREFIXES_DIFFER, GIDS_DIFFER, PKEYS_DIFFER };
+enum reason { NO_PORTS, LINKS_DIFFER, ONLY_BY_CM, NO_LID, PREFIXES_DIFFER, GIDS_DIFFER, PKEYS_DIFFER };
 
 struct search {
 	enum reason reason;
@@ -107,6 +114,10 @@ static void try_pair(const struct candidate_list *client, int i,
 		note_reason(s, LINKS_DIFFER, a, b);
 		return;
 	}
+	if (a->link == LINK_IWARP) {
+		note_reason(s, ONLY_BY_CM, a, b);
+		return;
+	}
 	rank = a->link == LINK_IB ? rank_ib(a, b, s, &gid_a, &gid_b) :
 				    rank_ethernet(a, b, s, &gid_a, &gid_b);
 	if (rank && candidate_match_pkeys(a, b, pkey, &pkey_a, &pkey_b)) {
@@ -125,7 +136,9 @@ static const char *reason_text(enum reason r)
 {
 	switch (r) {
 	case LINKS_DIFFER:
-		return "one is InfiniBand, the other Ethernet";
+		return "InfiniBand, RoCE and iWARP do not talk to each other";
+	case ONLY_BY_CM:
+		return "iWARP connects by rdma_cm only; add --rdma-cm";
 	case NO_LID:
 		return "a LID is 0: no subnet manager has configured the port";
 	case PREFIXES_DIFFER:
@@ -165,6 +178,8 @@ int candidate_check(const struct candidate_list *client, const struct candidate_
 	const struct candidate *b = &server->v[pair->server.candidate];
 	int gid_a = pair->client.gid, gid_b = pair->server.gid;
 
+	if (a->link == LINK_IWARP)
+		return b->link == LINK_IWARP ? 0 : -EINVAL;
 	if (a->link != b->link || (gid_a < 0) != (gid_b < 0) ||
 	    !pkeys_talk(a->pkeys[pair->client.pkey_index], b->pkeys[pair->server.pkey_index],
 			OPTION_AUTO))

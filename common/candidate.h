@@ -15,7 +15,7 @@
 #define CANDIDATES_MAX 32
 #define DEVICE_NAME_MAX 64
 
-enum candidate_link { LINK_IB, LINK_ETHERNET };
+enum candidate_link { LINK_IB, LINK_ETHERNET, LINK_IWARP }; /* Ethernet: RoCE */
 
 /* One port of one device. */
 struct candidate {
@@ -51,12 +51,15 @@ struct candidate_pair {
 	bool routed; /* RoCE v2 between two subnets */
 };
 
+const char *candidate_link_name(enum candidate_link link);
+
 void candidates_free(struct candidate_list *l);
 
 /*
  * Picks the pair: same link layer; InfiniBand: same subnet prefix, both LIDs there; RoCE: the best
- * pair of GIDs. P_Keys: @pkey by its low 15 bits, or any if it is OPTION_AUTO; at least one of the
- * two a full member. Among equals the earlier ones. 0, or -ENOENT with the reason in @why.
+ * pair of GIDs; iWARP: never, see candidate_pick_route(). P_Keys: @pkey by its low 15 bits, or any if
+ * it is OPTION_AUTO; at least one of the two a full member. Among equals the earlier ones. 0, or
+ * -ENOENT with the reason in @why.
  */
 int candidate_pick(const struct candidate_list *client, const struct candidate_list *server,
 		   uint64_t pkey, struct candidate_pair *pair, char *why, size_t cap);
@@ -70,7 +73,11 @@ struct candidate_route {
 	const char *from, *to; /* the addresses, for messages */
 };
 
-/* The pair that @r leads to; @pkey, if any, has to be the route's. 0, or -ENOENT with the reason. */
+/*
+ * The pair that @r leads to; @pkey, if any, has to be the route's. iWARP has no P_Keys, and its GIDs
+ * are MAC addresses, which a router hides: any iWARP port of the server then. 0, or -ENOENT with the
+ * reason.
+ */
 int candidate_pick_route(const struct candidate_list *client, const struct candidate_list *server,
 			 const struct candidate_route *r, uint64_t pkey,
 			 struct candidate_pair *pair, char *why, size_t cap);

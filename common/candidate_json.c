@@ -19,6 +19,18 @@ static json_t *gid_to_json(const struct gid_entry *g)
 			 g->netdev);
 }
 
+static const char *const link_names[] = { "IB", "Ethernet", "iWARP" };
+
+static int link_from_text(const char *text, enum candidate_link *link)
+{
+	for (int i = LINK_IB; i <= LINK_IWARP; i++)
+		if (!strcmp(text, link_names[i])) {
+			*link = (enum candidate_link)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 static json_t *candidate_to_json(const struct candidate *c)
 {
 	json_t *gids = json_array(), *pkeys = json_array();
@@ -30,7 +42,7 @@ static json_t *candidate_to_json(const struct candidate *c)
 		json_array_append_new(pkeys, json_integer(c->pkeys[i]));
 	snprintf(prefix, sizeof(prefix), "%016" PRIx64, c->prefix);
 	return json_pack("{s:s,s:i,s:s,s:i,s:i,s:i,s:b,s:s,s:i,s:i,s:o,s:o}", "device", c->device,
-			 "port", (int)c->port, "link_layer", c->link == LINK_IB ? "IB" : "Ethernet",
+			 "port", (int)c->port, "link_layer", link_names[c->link],
 			 "lid", (int)c->lid, "lmc", (int)c->lmc, "mtu", (int)c->mtu, "grh",
 			 (int)c->grh, "subnet_prefix", prefix, "max_rd_atomic", c->max_rd_atomic,
 			 "max_dest_rd_atomic", c->max_dest_rd_atomic, "gids", gids, "pkeys", pkeys);
@@ -115,7 +127,7 @@ static int candidate_from_json(json_t *v, struct candidate *c)
 	if (!fits(port, 1, 255) || !fits(lid, 0, 0xffff) || !fits(lmc, 0, 7) ||
 	    !fits(mtu, 256, 4096) || (mtu & (mtu - 1)) || !fits(initiator, 0, 65535) ||
 	    !fits(responder, 0, 65535) || strlen(device) >= DEVICE_NAME_MAX ||
-	    (strcmp(link, "IB") && strcmp(link, "Ethernet")) || prefix_from_text(prefix, &c->prefix))
+	    link_from_text(link, &c->link) || prefix_from_text(prefix, &c->prefix))
 		return -EINVAL;
 	error_sanitise(c->device, sizeof(c->device), device, strlen(device));
 	c->port = (uint8_t)port;
@@ -123,7 +135,6 @@ static int candidate_from_json(json_t *v, struct candidate *c)
 	c->lmc = (uint8_t)lmc;
 	c->mtu = (uint16_t)mtu;
 	c->grh = grh;
-	c->link = strcmp(link, "IB") ? LINK_ETHERNET : LINK_IB;
 	c->max_rd_atomic = (int)initiator;
 	c->max_dest_rd_atomic = (int)responder;
 	return tables_from_json(gids, pkeys, c);
@@ -184,7 +195,7 @@ int candidate_choice_from_json(json_t *v, const struct candidate_list *l,
 			continue;
 		c->gid = find_gid(d, (int)gid_index);
 		if ((gid_index >= 0 && c->gid < 0) || (d->link == LINK_ETHERNET && c->gid < 0) ||
-		    !fits(pkey_index, 0, d->pkey_count - 1))
+		    (d->link != LINK_IWARP && !fits(pkey_index, 0, d->pkey_count - 1)))
 			return -EINVAL;
 		c->pkey_index = (int)pkey_index;
 		return 0;

@@ -43,7 +43,7 @@ void candidates_addresses(const struct candidate_list *l, char *out, size_t cap)
 			const struct gid_entry *g = &l->v[i].gids[k];
 			char text[GID_TEXT_MAX];
 
-			if (l->v[i].link == LINK_IB || gid_is_link_local(&g->gid) ||
+			if (l->v[i].link != LINK_ETHERNET || gid_is_link_local(&g->gid) ||
 			    comes_again(&l->v[i], k))
 				continue;
 			gid_text(&g->gid, text);
@@ -61,12 +61,23 @@ static int find_port(const struct candidate_list *l, const struct candidate_rout
 	return -1;
 }
 
+/* The one with the GID, then any: nothing else tells the ports of iWARP apart. */
+static int rank_iwarp(const struct candidate *b, const struct candidate_route *r)
+{
+	for (int k = 0; k < b->gid_count; k++)
+		if (same_gid(&b->gids[k], &r->dgid))
+			return 2;
+	return 1;
+}
+
 /* The best two entries of the two GIDs. */
 static int rank_gids(const struct candidate *a, const struct candidate *b,
 		     const struct candidate_route *r, int *gid_a, int *gid_b)
 {
 	int best = 0;
 
+	if (a->link == LINK_IWARP)
+		return rank_iwarp(b, r);
 	for (int i = 0; i < a->gid_count; i++)
 		for (int k = 0; k < b->gid_count; k++) {
 			int rank = a->link == LINK_IB ? 1 : gid_pair_rank(&a->gids[i], &b->gids[k]);
@@ -105,6 +116,8 @@ static int pick_server(const struct candidate_list *client, int i,
 static int pick_pkeys(const struct candidate *a, const struct candidate *b,
 		      const struct candidate_route *r, uint64_t pkey, struct candidate_pair *pair)
 {
+	if (a->link == LINK_IWARP)
+		return pkey == OPTION_AUTO ? 0 : -EINVAL;
 	if (pkey != OPTION_AUTO && (pkey & PKEY_BASE) != (r->pkey & PKEY_BASE))
 		return -EINVAL;
 	return candidate_match_pkeys(a, b, r->pkey & PKEY_BASE, &pair->client.pkey_index,
@@ -118,7 +131,7 @@ static void finish_pair(const struct candidate *a, const struct candidate *b,
 	if (a->link == LINK_ETHERNET)
 		pair->routed = !gid_same_subnet(&a->gids[pair->client.gid],
 						&b->gids[pair->server.gid]);
-	else if (!a->grh && !b->grh)
+	else if (a->link == LINK_IB && !a->grh && !b->grh)
 		pair->client.gid = pair->server.gid = -1;
 }
 
@@ -147,6 +160,8 @@ int candidate_pick_route(const struct candidate_list *client, const struct candi
 	if (pick_pkeys(&client->v[i], &server->v[pair->server.candidate], r, pkey, pair)) {
 		snprintf(why, cap, "rdma_cm's path from %s to %s has P_Key 0x%04x, which is not what "
 			 "--pkey asks for or not in both tables", r->from, r->to, r->pkey);
+		if (client->v[i].link == LINK_IWARP)
+			snprintf(why, cap, "iWARP has no P_Keys; leave out --pkey");
 		return -ENOENT;
 	}
 	finish_pair(&client->v[i], &server->v[pair->server.candidate], pair);

@@ -9,6 +9,9 @@
  *   UD: established, with QPN and Q_Key
  *   connected ──►                        on the control connection, since an end cannot know from
  *              ◄── connected             rdma_cm that the other's events have all come
+ *
+ * iWARP: the QP to INIT before the request and before accept, and to RTS by the kernel with the
+ * connection, of which both ends get "established".
  */
 #include "cm_parts.h"
 
@@ -28,7 +31,7 @@ struct connecting {
 	struct error *err;
 	struct endpoint_path path;
 	struct ibv_ah_attr *ahs; /* UD, client: by QP */
-	bool gid_told;
+	bool gid_told, iwarp;
 };
 
 static const char *what(const struct connecting *c, unsigned int i, char text[200])
@@ -49,12 +52,10 @@ static int call_failed(const struct connecting *c, const char *call, unsigned in
 }
 
 static int attributes(const struct connecting *c, unsigned int i, enum ibv_qp_state state,
-		      struct ibv_qp_attr *a)
+		      struct ibv_qp_attr *a, int *mask)
 {
-	int mask;
-
 	*a = (struct ibv_qp_attr){ .qp_state = state };
-	return rdma_init_qp_attr(c->cm->ids[i], a, &mask) ? call_failed(c, "rdma_init_qp_attr", i) : 0;
+	return rdma_init_qp_attr(c->cm->ids[i], a, mask) ? call_failed(c, "rdma_init_qp_attr", i) : 0;
 }
 
 /* What the addresses of an end were told over the control connection is what rdma_cm connects. */
@@ -90,8 +91,9 @@ static int take_gid_index(struct connecting *c, const struct ibv_ah_attr *ah)
 static int take_port(struct connecting *c, unsigned int i)
 {
 	struct ibv_qp_attr a;
+	int mask;
 
-	if (attributes(c, i, IBV_QPS_INIT, &a))
+	if (attributes(c, i, IBV_QPS_INIT, &a, &mask))
 		return -1;
 	c->path.port = a.port_num;
 	c->path.pkey_index = a.pkey_index;
@@ -102,11 +104,29 @@ static int rc_to_rts(struct connecting *c, unsigned int i)
 {
 	const struct cm_job *j = c->job;
 	struct ibv_qp_attr a;
+	int mask;
 
-	if (take_port(c, i) || attributes(c, i, IBV_QPS_RTR, &a) ||
+	if (take_port(c, i) || attributes(c, i, IBV_QPS_RTR, &a, &mask) ||
 	    check_qpn(c, i, a.dest_qp_num) || take_gid_index(c, &a.ah_attr))
 		return -1;
 	return endpoint_connect_qp(j->endpoint, i, &c->path, j->remote, &a.ah_attr, c->err);
+}
+
+static int iwarp_to_init(struct connecting *c, unsigned int i)
+{
+	struct ibv_qp_attr a;
+	int mask;
+
+	return attributes(c, i, IBV_QPS_INIT, &a, &mask) ||
+	       endpoint_init_qp(c->job->endpoint, i, &a, mask, c->err) ? -1 : 0;
+}
+
+/* Before the server accepts. */
+static int prepare(struct connecting *c, unsigned int i)
+{
+	if (c->iwarp)
+		return iwarp_to_init(c, i);
+	return c->cm->ud ? take_port(c, i) : rc_to_rts(c, i);
 }
 
 static struct rdma_conn_param parameters(const struct connecting *c, unsigned int i)
@@ -154,6 +174,8 @@ static int request(struct connecting *c, unsigned int i)
 	struct rdma_conn_param p = parameters(c, i);
 	uint8_t data[CM_DATA];
 
+	if (c->iwarp && iwarp_to_init(c, i))
+		return -1;
 	cm_data_fill(data, &c->cm->offer, i);
 	p.private_data = data;
 	p.private_data_len = sizeof(data);
@@ -194,6 +216,7 @@ static int client_event(struct connecting *c, const struct cm_event *e)
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		return establish(c, i);
 	case RDMA_CM_EVENT_ESTABLISHED:
+		c->cm->up += c->iwarp;
 		return c->cm->ud ? take_datagram_peer(c, e, i) : 0;
 	default:
 		return cm_event_failed(c->cm, e, what(c, i, text), c->err);
@@ -238,7 +261,7 @@ static int accept_one(struct connecting *c, const struct cm_event *e)
 		return send_away(c, e->id);
 	cm->ids[i] = e->id;
 	e->id->context = (void *)(uintptr_t)i;
-	if (cm->ud ? take_port(c, i) : rc_to_rts(c, i))
+	if (prepare(c, i))
 		return -1;
 	p = parameters(c, i);
 	if (rdma_accept(e->id, &p))
@@ -301,10 +324,12 @@ static int connect_endpoint(struct connecting *c)
 
 int cm_connect(struct cm *cm, const struct cm_job *job, const struct cm_watch *w, struct error *err)
 {
-	struct connecting c = { cm, job, w, err, *job->path, NULL, false };
+	struct connecting c = { .cm = cm, .job = job, .watch = w, .err = err, .path = *job->path };
 	unsigned int count = job->endpoint->qp_count;
 	int rc;
 
+	c.iwarp = job->endpoint->ctx &&
+		  job->endpoint->ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 	cm->ids = calloc(count, sizeof(*cm->ids));
 	if (cm->ud && !job->server)
 		c.ahs = calloc(count, sizeof(*c.ahs));

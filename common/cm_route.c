@@ -86,12 +86,27 @@ static int await(struct cm *cm, const struct cm_watch *w, enum rdma_cm_event_typ
 	return cm_event_failed(cm, &e, what, err);
 }
 
+/* There is no subnet manager, and no record: the address is all that is resolved. */
+static void fill_iwarp(const struct rdma_cm_id *id, struct cm_route *r)
+{
+	*r = (struct cm_route){
+		.port = id->port_num,
+		.sgid = id->route.addr.addr.ibaddr.sgid,
+		.dgid = id->route.addr.addr.ibaddr.dgid,
+	};
+	snprintf(r->device, sizeof(r->device), "%s", ibv_get_device_name(id->verbs->device));
+}
+
 static int fill_route(const struct rdma_cm_id *id, struct cm_route *r, struct error *err)
 {
 	const struct ibv_sa_path_rec *p = id->route.path_rec;
 	struct ibv_port_attr port;
 	bool lids;
 
+	if (id->verbs && id->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+		fill_iwarp(id, r);
+		return 0;
+	}
 	if (!id->verbs || !id->route.num_paths || !p)
 		return error_set(err, EXIT_FAILED, 0, "rdma_cm gives no path record");
 	/* Without LIDs the kernel leaves something else in their place. */

@@ -111,6 +111,8 @@ static const char *fill_candidate(struct ibv_context *ctx, const struct ibv_devi
 	union ibv_gid gid0;
 
 	c->link = pa->link_layer == IBV_LINK_LAYER_ETHERNET ? LINK_ETHERNET : LINK_IB;
+	if (ctx->device->transport_type == IBV_TRANSPORT_IWARP)
+		c->link = LINK_IWARP;
 	c->lid = pa->lid;
 	c->lmc = pa->lmc;
 	c->mtu = mtu_bytes(pa->active_mtu);
@@ -128,18 +130,16 @@ static const char *fill_candidate(struct ibv_context *ctx, const struct ibv_devi
 }
 
 /* Says why the port cannot be used, or NULL. */
-static const char *port_trouble(const struct ibv_device *dev, const struct ibv_port_attr *pa,
+static const char *port_trouble(const struct ibv_port_attr *pa,
 				const struct candidate *c, const struct device_wish *wish,
 				char *buf, size_t cap)
 {
 	if (pa->state != IBV_PORT_ACTIVE) {
 		snprintf(buf, cap, "is %s%s", ibv_port_state_str(pa->state),
-			 c->link == LINK_ETHERNET ? " (is its network interface up?)" :
+			 c->link != LINK_IB ? " (is its network interface up?)" :
 						    " (cable? subnet manager?)");
 		return buf;
 	}
-	if (dev->transport_type == IBV_TRANSPORT_IWARP)
-		return "is iWARP, which only rdma_cm can connect";
 	if (wish->gid_index != OPTION_AUTO && !c->gid_count) {
 		snprintf(buf, cap, "has no GID at index %llu (ibv_devinfo -v shows the table)",
 			 (unsigned long long)wish->gid_index);
@@ -174,7 +174,7 @@ static int survey_port(struct device_set *set, struct ibv_context *ctx,
 	unread = fill_candidate(ctx, da, &pa, wish, c);
 	trouble = pa.state == IBV_PORT_ACTIVE ? unread : NULL;
 	if (!trouble)
-		trouble = port_trouble(ctx->device, &pa, c, wish, buf, sizeof(buf));
+		trouble = port_trouble(&pa, c, wish, buf, sizeof(buf));
 	if (trouble) {
 		pass_over(s, "%s port %u %s", name, port, trouble);
 		return 0;

@@ -160,6 +160,17 @@ static int open_ahs(struct endpoint *e, const struct endpoint_path *path,
 	return 0;
 }
 
+int endpoint_init_qp(struct endpoint *e, unsigned int i, struct ibv_qp_attr *a, int mask,
+		     struct error *err)
+{
+	int rc;
+
+	endpoint_progress(e, "connecting", e->qp_count, err);
+	a->qp_access_flags = (unsigned int)qp_access(e);
+	rc = ibv_modify_qp(e->qps[i], a, mask | IBV_QP_ACCESS_FLAGS);
+	return rc ? error_set(err, EXIT_FAILED, rc, "QP 0x%06x to INIT (iWARP)", e->qps[i]->qp_num) : 0;
+}
+
 int endpoint_connect_qp(struct endpoint *e, unsigned int i, const struct endpoint_path *path,
 			const struct endpoint_address *remote, const struct ibv_ah_attr *route,
 			struct error *err)

@@ -32,6 +32,9 @@ int endpoint_connect(struct endpoint *e, const struct endpoint_path *path,
 int endpoint_connect_qp(struct endpoint *e, unsigned int i, const struct endpoint_path *path,
 			const struct endpoint_address *remote, const struct ibv_ah_attr *route,
 			struct error *err);
+/* iWARP: QP @i to INIT alone, by the attributes of rdma_cm; connecting takes it further. */
+int endpoint_init_qp(struct endpoint *e, unsigned int i, struct ibv_qp_attr *a, int mask,
+		     struct error *err);
 /* All are connected: asks whether WRITE data arrives in order. */
 void endpoint_connected(struct endpoint *e);
 /* What ibv_query_qp says, but for QPNs and PSNs. 0 or -errno. */

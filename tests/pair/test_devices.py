@@ -45,7 +45,6 @@ UNUSABLE = [
     ("soft0:link=eth,gids=none", [], 1, "soft0 port 1 has no GID .*GID table is empty"),
     ("soft0:link=eth,gids=none", ["-d", "soft0"], 2, "soft0 port 1 has no GID .*GID table is empty"),
     ("soft0:lid=0", [], 1, "soft0 port 1 has LID 0: no subnet manager"),
-    ("soft0:link=iwarp", [], 1, "soft0 port 1 is iWARP, which only rdma_cm can connect"),
     ("soft0:fail=open_device@1:EPERM", [], 1, "soft0 cannot be opened: Operation not permitted"),
     ("soft0:fail=query_device@1:EIO", [], 1, "soft0 cannot be queried"),
     ("soft0:fail=query_port@1:EIO", [], 1, "soft0 port 1 cannot be queried"),
@@ -142,7 +141,8 @@ MUTE = [
     # SPEC of server, of client, options of the client, the reason
     (ETH + "10.1.1.1/v1", ETH + "10.1.1.2", [], "no two GIDs of one type and address family on one subnet"),
     (ETH + "10.1.1.1", ETH + "2001:db8::1", [], "no two GIDs of one type and address family on one subnet"),
-    (ETH + "10.1.1.1", "soft0", [], "one is InfiniBand, the other Ethernet"),
+    (ETH + "10.1.1.1", "soft0", [], "InfiniBand, RoCE and iWARP do not talk to each other"),
+    (ETH + "10.1.1.1", "soft0:link=iwarp", [], "InfiniBand, RoCE and iWARP do not talk to each other"),
     ("soft0:gids=fec0:0:0:1::1", "soft0:gids=fec0:0:0:2::2", [], "different InfiniBand subnet prefixes"),
     ("soft0:pkeys=0x8002", "soft0:pkeys=0x8001", [], "no P_Key in common"),
     ("soft0:pkeys=0x0001", "soft0:pkeys=0x0001", [], "no P_Key in common of which one is a full member"),

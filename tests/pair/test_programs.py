@@ -292,9 +292,10 @@ def lacking(row, who):
 @table("{0} on an iWARP port without --rdma-cm", [("send_lat",), ("read_lat",)])
 def iwarp(program):
     need_softverbs("soft0:link=iwarp")
-    p = start(["-p", 0], program=program, spec="soft0:link=iwarp")
-    equal("exit code", p.wait(NOTICED), 1)
-    one_message("the reason", p, "iWARP, which only rdma_cm can connect")
+    s = server(program=program, spec="soft0:link=iwarp")
+    c = client(s, program=program, spec="soft0:link=iwarp")
+    equal("exit code", c.wait(NOTICED), 2)
+    one_message("the reason", c, "iWARP connects by rdma_cm only; add --rdma-cm$")
 
 
 # ---- losses

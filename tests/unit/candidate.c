@@ -156,6 +156,7 @@ static void check_rows(const struct row *rows, size_t n)
 #define ETH(name, ...) { .device = name, .link = LINK_ETHERNET, .gids = { __VA_ARGS__ } }
 #define NET_A { "::ffff:10.0.0.1", 24, V2 }
 #define NET_B { "::ffff:10.0.0.2", 24, V2 }
+#define WARP(name) { .device = name, .link = LINK_IWARP }
 #define CANNOT(a, b) "client " a " port 1 and server " b " port 1 cannot talk: "
 #define NO_GIDS                                                                                    \
 	"no two GIDs of one type and address family on one subnet (see -x; show the tables with "  \
@@ -196,7 +197,11 @@ static void test_link_layers(void **state)
 {
 	static const struct row rows[] = {
 		{ "InfiniBand and Ethernet", { IB("a", 1, PREFIX) }, { ETH("r", NET_A) },
-		  .why = CANNOT("a", "r") "one is InfiniBand, the other Ethernet" },
+		  .why = CANNOT("a", "r") "InfiniBand, RoCE and iWARP do not talk to each other" },
+		{ "iWARP, by rdma_cm only", { WARP("a") }, { WARP("b") },
+		  .why = CANNOT("a", "b") "iWARP connects by rdma_cm only; add --rdma-cm" },
+		{ "iWARP passed over for RoCE", { WARP("a"), ETH("r", NET_A) },
+		  { WARP("b"), ETH("s", NET_B) }, .want = { 1, 0, 0, 1, 0, 0 } },
 		{ "each finds its like", { IB("a", 1, PREFIX), ETH("r", NET_A) },
 		  { ETH("s", NET_B) }, .want = { 1, 0, 0, 0, 0, 0 } },
 		{ "InfiniBand first where there is both", { ETH("r", NET_A), IB("a", 1, PREFIX) },

@@ -99,6 +99,34 @@ static void test_ib(void **state)
 	assert_int_equal(p.client.gid, 0);
 }
 
+static void test_iwarp(void **state)
+{
+	struct candidate_route r = route("a1", LOCAL_A, LOCAL_B);
+	struct candidate_pair p;
+	char why[400];
+
+	(void)state;
+	fill(&a[1], "a1", LINK_IWARP, LOCAL_A, IPV4_A);
+	fill(&b[0], "b0", LINK_IWARP, "fe80::2", "::ffff:10.0.1.2");
+	fill(&b[1], "b1", LINK_IWARP, LOCAL_B, IPV4_B);
+	a[1].pkey_count = b[0].pkey_count = b[1].pkey_count = 0;
+	r.pkey = 0;
+	assert_int_equal(candidate_pick_route(&client, &server, &r, OPTION_AUTO, &p, why, 400), 0);
+	assert_int_equal(p.client.candidate, 1);
+	assert_int_equal(p.client.gid, -1);
+	assert_int_equal(p.server.candidate, 1);
+	assert_int_equal(candidate_check(&client, &server, &p), 0);
+	/* Behind a router the GID is that of the router. */
+	r = route("a1", LOCAL_A, "fe80::9");
+	assert_int_equal(candidate_pick_route(&client, &server, &r, OPTION_AUTO, &p, why, 400), 0);
+	assert_int_equal(p.server.candidate, 0);
+	assert_int_not_equal(candidate_pick_route(&client, &server, &r, 0xffff, &p, why, 400), 0);
+	assert_contains(why, "iWARP has no P_Keys; leave out --pkey");
+	fill(&b[0], "b0", LINK_ETHERNET, LOCAL_B, IPV4_B);
+	b[1] = b[0];
+	assert_int_not_equal(candidate_pick_route(&client, &server, &r, OPTION_AUTO, &p, why, 400), 0);
+}
+
 static void refused(struct candidate_route r, uint64_t pkey, const char *text)
 {
 	struct candidate_pair p;
@@ -142,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_roce, setup),
 		cmocka_unit_test_setup(test_ib, setup),
+		cmocka_unit_test_setup(test_iwarp, setup),
 		cmocka_unit_test_setup(test_refusals, setup),
 		cmocka_unit_test_setup(test_addresses, setup),
 	};

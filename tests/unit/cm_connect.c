@@ -185,6 +185,38 @@ static void test_server(void **state)
 	end(&s);
 }
 
+/* iWARP: QPs to INIT alone, before the kernel connects them, with our access. */
+static void iwarp_end(bool server)
+{
+	static struct ibv_device device = { .transport_type = IBV_TRANSPORT_IWARP };
+	static struct ibv_context context = { .device = &device };
+	static struct setup s;
+
+	begin(&s, server, false, 3);
+	fake.iwarp = true;
+	s.endpoint.ctx = &context;
+	s.endpoint.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	peer_is_up(&s);
+	for (uint32_t i = 0; i < 3 && server; i++)
+		ask(&s, i, 7);
+	assert_int_equal(cm_connect(&s.cm, &s.job, &s.watch, &s.err), 0);
+	assert_int_equal(s.cm.up, 3);
+	assert_int_equal(server ? fake.accepts : fake.requests, 3);
+	assert_int_equal(fake.establishes, 0);
+	assert_int_equal(modified, 3);
+	assert_int_equal(last[IBV_QPS_INIT].qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
+	end(&s);
+}
+
+static void test_iwarp(void **state)
+{
+	(void)state;
+	memset(last, 0, sizeof(last));
+	iwarp_end(false);
+	memset(last, 0, sizeof(last));
+	iwarp_end(true);
+}
+
 static void test_datagrams(void **state)
 {
 	static struct setup s;
@@ -302,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_client),     cmocka_unit_test(test_server),
 		cmocka_unit_test(test_datagrams),  cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_peer_first), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_iwarp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static struct {
 	int status;
 	int fails_of;                  /* the state for which rdma_init_qp_attr fails, or -1 */
 	uint32_t first_qpn;            /* of the peer: QP i has this one + i */
-	bool ud;
+	bool ud, iwarp;
 } fake;
 
 static inline void fake_push(struct rdma_cm_id *id, enum rdma_cm_event_type type)
@@ -112,7 +112,7 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	fake.requests++;
 	if (fake.requests - fake.answers > fake.most_open)
 		fake.most_open = fake.requests - fake.answers;
-	fake_push(id, fake.ud ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
+	fake_push(id, fake.ud || fake.iwarp ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
 	if (fake.ud)
 		fake.queue[(fake.tail - 1) % FAKE_EVENTS].param.ud = (struct rdma_ud_param){
 			.qp_num = fake.first_qpn + (uint32_t)i, .qkey = 77,
