@@ -159,7 +159,6 @@ soak: tests
 	PAIR_ALL=1 tests/pair/test_programs.py
 	tests/pair/property.py --seed any --count 2000
 	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
-	tests/pair/test_hiccups.py
 	tests/lab/iwarp.sh
 	UNIT_ALL=1 $(B)/tests/histogram_shapes
 	tests/tools/big_dump.sh 500000000 100
