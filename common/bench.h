@@ -31,33 +31,37 @@ int bench_main(const struct bench_program *p, int argc, char **argv);
  */
 void bench_stage_hook(const char *name) __attribute__((weak));
 
-/* One loop for every way to record and to read the clock, made from two templates. */
-#define BENCH_LAP_LOOP(fn, rec, clock)                                                              \
-	static int fn##_##rec##_##clock(struct lap_run *r)                                          \
+/* Of a loop of pingpong_ops.h with @sight: one for every way to record and to read the clock. */
+#define BENCH_LAP_LOOP(side, sight, rec, clock)                                                     \
+	static int side##_##sight##_##rec##_##clock(struct lap_run *r)                              \
 	{                                                                                           \
-		return fn(r, RECORD_##rec, CLOCK_SRC_##clock);                                      \
+		return pingpong_##side(r, sight, RECORD_##rec, CLOCK_SRC_##clock);                  \
 	}
-#define BENCH_LAP_CLOCKS(fn, rec) BENCH_LAP_LOOP(fn, rec, COUNTER) BENCH_LAP_LOOP(fn, rec, GETTIME)
-#define BENCH_LAP_RECORDS(fn)                                                                       \
-	BENCH_LAP_CLOCKS(fn, STAMPS) BENCH_LAP_CLOCKS(fn, HISTOGRAM) BENCH_LAP_CLOCKS(fn, DETAIL)   \
-	BENCH_LAP_CLOCKS(fn, PACED) BENCH_LAP_CLOCKS(fn, PACED_HISTOGRAM)
+#define BENCH_LAP_CLOCKS(side, sight, rec)                                                          \
+	BENCH_LAP_LOOP(side, sight, rec, COUNTER) BENCH_LAP_LOOP(side, sight, rec, GETTIME)
+#define BENCH_LAP_RECORDS(side, sight)                                                              \
+	BENCH_LAP_CLOCKS(side, sight, STAMPS) BENCH_LAP_CLOCKS(side, sight, HISTOGRAM)              \
+	BENCH_LAP_CLOCKS(side, sight, DETAIL) BENCH_LAP_CLOCKS(side, sight, PACED)                  \
+	BENCH_LAP_CLOCKS(side, sight, PACED_HISTOGRAM)
 
-#define BENCH_LAP_ROW(fn, rec)                                                                      \
-	[RECORD_##rec] = { [CLOCK_SRC_COUNTER] = fn##_##rec##_COUNTER,                              \
-			   [CLOCK_SRC_GETTIME] = fn##_##rec##_GETTIME }
-#define BENCH_LAP_SIDE(fn)                                                                          \
-	{ BENCH_LAP_ROW(fn, STAMPS), BENCH_LAP_ROW(fn, HISTOGRAM), BENCH_LAP_ROW(fn, DETAIL),       \
-	  BENCH_LAP_ROW(fn, PACED), BENCH_LAP_ROW(fn, PACED_HISTOGRAM) }
+#define BENCH_LAP_ROW(side, sight, rec)                                                             \
+	[RECORD_##rec] = { [CLOCK_SRC_COUNTER] = side##_##sight##_##rec##_COUNTER,                  \
+			   [CLOCK_SRC_GETTIME] = side##_##sight##_##rec##_GETTIME }
+#define BENCH_LAP_SIDE(side, sight)                                                                 \
+	{ BENCH_LAP_ROW(side, sight, STAMPS), BENCH_LAP_ROW(side, sight, HISTOGRAM),                \
+	  BENCH_LAP_ROW(side, sight, DETAIL), BENCH_LAP_ROW(side, sight, PACED),                    \
+	  BENCH_LAP_ROW(side, sight, PACED_HISTOGRAM) }
 
-#define BENCH_LAP_LOOPS(name, client, server)                                                       \
-	BENCH_LAP_RECORDS(client)                                                                   \
-	BENCH_LAP_RECORDS(server)                                                                   \
-	static const struct lap_loops name = {                                                      \
-		.by = { [LAP_CLIENT] = BENCH_LAP_SIDE(client), [LAP_SERVER] = BENCH_LAP_SIDE(server) } \
-	};
+#define BENCH_LAP_LOOPS(name, sight)                                                                \
+	BENCH_LAP_RECORDS(client, sight)                                                            \
+	BENCH_LAP_RECORDS(server, sight)                                                            \
+	static const struct lap_loops name = { .by = {                                              \
+		[LAP_CLIENT] = BENCH_LAP_SIDE(client, sight),                                       \
+		[LAP_SERVER] = BENCH_LAP_SIDE(server, sight),                                       \
+	} };
 /* The server has nothing to do. */
-#define BENCH_INITIATOR_LOOPS(name, client)                                                         \
-	BENCH_LAP_RECORDS(client)                                                                   \
-	static const struct lap_loops name = { .by = { [LAP_CLIENT] = BENCH_LAP_SIDE(client) } };
+#define BENCH_INITIATOR_LOOPS(name)                                                                 \
+	BENCH_LAP_RECORDS(client, SEE_OWN)                                                          \
+	static const struct lap_loops name = { .by = { [LAP_CLIENT] = BENCH_LAP_SIDE(client, SEE_OWN) } };
 
 #endif

@@ -7,51 +7,11 @@
 #include "bench.h"
 #include "pingpong_ops.h"
 
-LAP_INLINE int write_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_MEMORY, record, clock);
-}
-
-LAP_INLINE int write_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_MEMORY, record, clock);
-}
-
-LAP_INLINE int imm_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_COMPLETION, record, clock);
-}
-
-LAP_INLINE int imm_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_COMPLETION, record, clock);
-}
-
+BENCH_LAP_LOOPS(write_loops, SEE_MEMORY)
+BENCH_LAP_LOOPS(imm_loops, SEE_COMPLETION)
 /* On UC, where messages may be lost. */
-LAP_INLINE int lossy_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_LOSSY_MEMORY, record, clock);
-}
-
-LAP_INLINE int lossy_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_LOSSY_MEMORY, record, clock);
-}
-
-LAP_INLINE int lossy_imm_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_LOSSY_COMPLETION, record, clock);
-}
-
-LAP_INLINE int lossy_imm_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_LOSSY_COMPLETION, record, clock);
-}
-
-BENCH_LAP_LOOPS(write_loops, write_client, write_server)
-BENCH_LAP_LOOPS(imm_loops, imm_client, imm_server)
-BENCH_LAP_LOOPS(lossy_loops, lossy_client, lossy_server)
-BENCH_LAP_LOOPS(lossy_imm_loops, lossy_imm_client, lossy_imm_server)
+BENCH_LAP_LOOPS(lossy_loops, SEE_LOSSY_MEMORY)
+BENCH_LAP_LOOPS(lossy_imm_loops, SEE_LOSSY_COMPLETION)
 
 static const char *const sections[] = {
 	"EXAMPLES",

@@ -6,12 +6,7 @@
 #include "bench.h"
 #include "pingpong_ops.h"
 
-LAP_INLINE int client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_OWN, record, clock);
-}
-
-BENCH_INITIATOR_LOOPS(loops, client)
+BENCH_INITIATOR_LOOPS(loops)
 
 static const char *const sections[] = {
 	"EXAMPLES",

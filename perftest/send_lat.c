@@ -6,28 +6,8 @@
 #include "bench.h"
 #include "pingpong_ops.h"
 
-LAP_INLINE int send_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_COMPLETION, record, clock);
-}
-
-LAP_INLINE int send_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_COMPLETION, record, clock);
-}
-
-LAP_INLINE int lossy_client(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_client(r, SEE_LOSSY_COMPLETION, record, clock);
-}
-
-LAP_INLINE int lossy_server(struct lap_run *r, enum lap_record record, enum clock_source clock)
-{
-	return pingpong_server(r, SEE_LOSSY_COMPLETION, record, clock);
-}
-
-BENCH_LAP_LOOPS(send_loops, send_client, send_server)
-BENCH_LAP_LOOPS(lossy_loops, lossy_client, lossy_server)
+BENCH_LAP_LOOPS(send_loops, SEE_COMPLETION)
+BENCH_LAP_LOOPS(lossy_loops, SEE_LOSSY_COMPLETION)
 
 static const char *const sections[] = {
 	"EXAMPLES",

@@ -5,18 +5,11 @@
 # latency program with each transport (parts/programs.py), then what only
 # a kernel can show (parts/kernel.py). TAP; about three minutes. Words choose cases of the last.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-
-prepared=$(scripts/lab prepare 2>&1)
-case $? in
-0) ;;
-2) echo "1..0 # SKIP lab: ${prepared##*$'\n'}"; exit 77 ;;
-*) echo "Bail out! lab: $prepared"; exit 1 ;;
-esac
-[ -x "${VERBSPERF_BUILD:-build}/bin/rdma_lat" ] || { echo "Bail out! rdma_lat is not built: make tests"; exit 1; }
+. "$(dirname "$0")/lib.sh"
+lab_or_skip bin/rdma_lat
 
 # shellcheck disable=SC2016
-exec timeout -k 10 560 scripts/lab run --timeout 500 --env PAIR=lab --env "VERBSPERF_BUILD=${VERBSPERF_BUILD:-build}" \
+exec timeout -k 10 560 scripts/lab run --timeout 500 --env PAIR=lab --env "VERBSPERF_BUILD=$build" \
 	bash -c '
 	failed=0
 	if [ $# = 0 ]; then
