@@ -111,6 +111,11 @@ $(B)/tests/soft_%: $(B)/tests/softverbs/%.o $(B)/lib/libsoftverbs.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -Wl,--whole-archive $(B)/lib/libsoftverbs.a -Wl,--no-whole-archive \
 		-lcmocka $(LIBS) -ldl -o $@
 
+# What the compiler says of every file, without output: make CC=clang warnings
+warnings:
+	@printf '%s\n' $(wildcard $(addsuffix /*.c,common perftest softverbs $(addprefix tests/,unit softverbs conformance hold \
+		preload bench))) | xargs -P "$$(nproc)" -n 8 $(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fsyntax-only
+
 # Speed of the device against bare shared memory on the same two cores.
 $(B)/tests/bench_softverbs: $(B)/tests/bench/softverbs.o $(B)/lib/libsoftverbs.a
 	@mkdir -p $(@D)
@@ -159,6 +164,7 @@ soak: tests
 	PAIR_ALL=1 tests/pair/test_programs.py
 	tests/pair/property.py --seed any --count 2000
 	WAKEUP_MESSAGES=1000000 tests/pair/test_wakeup.py
+	tests/lab/selftest.sh
 	tests/lab/iwarp.sh
 	UNIT_ALL=1 $(B)/tests/histogram_shapes
 	tests/tools/big_dump.sh 500000000 100
@@ -176,7 +182,7 @@ clean:
 	rm -rf build
 
 comma := ,
-.PHONY: bench bench-softverbs soak-softverbs $(SOAKS) soak all tests check fuzz install clean
+.PHONY: bench bench-softverbs soak-softverbs $(SOAKS) soak all tests warnings check fuzz install clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
