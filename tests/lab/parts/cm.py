@@ -103,6 +103,7 @@ def record(args):
 # ---- a group, joined by rdma_cm
 
 GROUP = "239.255.86.80"
+RECEIVERS = ["10.77.0.4", "10.77.0.5"]
 
 
 def members():
@@ -121,15 +122,15 @@ def members():
 @table("--mcast joins by rdma_join_multicast: {}, two receivers, each counts",
        [("send_lat", ["-n", 100]), ("send_bw", ["-n", 200, "--rate", "500/s"])])
 def group(program, args):
-    for end in 4, 5:
-        subprocess.run(["ip", "address", "replace", f"10.77.0.{end}/24", "dev", "v0"], check=True)
+    for host in RECEIVERS:
+        subprocess.run(["ip", "address", "add", f"{host}/24", "dev", "v0"], check=True)
     ends.PROGRAM = program
     try:
-        first = server("--bind", "10.77.0.4")
-        servers = [first, server("--bind", "10.77.0.5", port=first.port)]
+        first = server("--bind", RECEIVERS[0])
+        servers = [first, server("--bind", RECEIVERS[1], port=first.port)]
         equal("members before", members(), set())
         c = client(first, "--transport", "UD", "--mcast", "-e", "--warmup", 0, "--json", *args,
-                   host="10.77.0.4,10.77.0.5", hold="ready")
+                   host=",".join(RECEIVERS), hold="ready")
         c.wait_err("^HELD ready$")
         equal("members while the ends are connected", members(), {"v0", "v1"})
         c.kill(signal.SIGCONT)
@@ -141,12 +142,14 @@ def group(program, args):
             true("no word of an attachment without a join", "not joined" not in p.err)
         doc = json.loads(c.out)
         sent = {r["sent"] for r in doc["receivers"]}
-        equal("hosts", [r["host"] for r in doc["receivers"]], ["10.77.0.4", "10.77.0.5"])
+        equal("hosts", [r["host"] for r in doc["receivers"]], RECEIVERS)
         equal("lost", [(r["sent"] - r["received"], r["lost"]) for r in doc["receivers"]], [(0, 0), (0, 0)])
         true(f"sent to each: {sent}", len(sent) == 1 and sent.pop() >= args[1])
         equal("members afterwards", members(), set())
     finally:
         ends.PROGRAM = "rdma_lat"
+        for host in RECEIVERS:  # messages name the addresses that there are
+            subprocess.run(["ip", "address", "del", f"{host}/24", "dev", "v0"], check=True)
 
 
 # ---- addresses that lead nowhere
