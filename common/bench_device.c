@@ -8,6 +8,21 @@ static int lacks(const struct bench *b, struct error *err, const char *what)
 			 b->server ? "server" : "client", what);
 }
 
+/* What the kernel's TCP connection has in its own way, or not at all, would be asked for in vain. */
+static int check_iwarp_options(const struct bench *b, struct error *err)
+{
+	static const char *const none[] = { "path-record", "mtu", "sl", "traffic-class", "flow-label",
+					    "hop-limit", "path-bits", "qp-timeout", "retry-count",
+					    "rnr-retry", "min-rnr-timer" };
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (option_given(&b->set, none[i]))
+			return error_set(err, EXIT_MISUSE, 0, "--%s: %s on the %s is iWARP, where TCP "
+					 "decides that; leave it out", none[i], b->facts.name,
+					 b->server ? "server" : "client");
+	return 0;
+}
+
 /* RFC 5040, 5043, 5044. Credits of SENDs are immediate data too. */
 static int check_iwarp(const struct bench *b, const struct op *op, struct error *err)
 {
@@ -24,7 +39,7 @@ static int check_iwarp(const struct bench *b, const struct op *op, struct error 
 	if (b->set.bidirectional || b->set.reversed)
 		return lacks(b, err, "is iWARP, where the end that connects has to send first; "
 			     "leave out --bidirectional and --reversed");
-	return 0;
+	return check_iwarp_options(b, err);
 }
 
 static int check_operation(const struct bench *b, struct error *err)

@@ -54,6 +54,8 @@ def runs(program, args):
     ("rdma_bw", ["-R", "-b"], "the end that connects has to send first; leave out --bidirectional and --reversed"),
     ("rdma_bw", ["-R", "--reversed"], "the end that connects has to send first"),
     ("send_lat", ["-R", "--transport", "UD"], "has reliable connections only; leave out --transport"),
+    ("rdma_lat", ["-R", "--sl", 3], "--sl: siw1 on the client is iWARP, where TCP decides that; leave it out"),
+    ("rdma_lat", ["-R", "--path-record"], "--path-record: siw1 on the client is iWARP"),
     ("rdma_lat", ["-R", "--pkey", "0x7fff"], "iWARP has no P_Keys; leave out --pkey")])
 def refused(program, args, text):
     s, c = ends(program, *args)
